@@ -1,11 +1,11 @@
-"""Deep multi-view anchor clustering: the small module behind the chapters of the DMAC book.
+"""Deep multi-view anchor clustering: the module behind the chapters of the DMAC book.
 
 Modules of chapters, in the order of the book: ``views`` with ``metrics`` and ``baselines``,
 ``embedding``, ``anchors``, ``anchor_graph``, ``convolution``, ``consistency``, ``structure``,
 ``training``, ``diagnostics``, ``recipes``, ``estimators`` and ``separation``, ``scaling``.
 ``network`` and ``sampling`` join the parts of the network, ``model_selection`` judges labels on the
-averaged graph, ``report`` writes a page about a fit, and ``reference`` is the dense reading of the
-equations that the tests compare with.
+averaged graph, ``report`` writes a page about a fit, ``command_line`` is ``python -m dmac``, and
+``reference`` is the dense reading of the equations that the tests compare with.
 
 Wings: ``closed_form`` has the parts of the closed form, ``solvers`` leads from views to labels
 behind one contract, ``data`` reads and prepares views, ``compute`` is what the mathematics runs on,

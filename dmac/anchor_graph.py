@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dmac.compute.threads import row_slices, walk
+from dmac.compute.threads import map_parts, row_slices
 
 # Rows at a time where a temporary of the size of the samples would leave the processor's cache.
 _ROWS = 8192
@@ -67,7 +67,7 @@ def column_sums(indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> 
                 out.index_add_(0, indices[rows, h], weights[rows, h, None] * x[rows])
         return out
 
-    first, *others = walk(rows_in_cache(len(x)), add, x)
+    first, *others = map_parts(rows_in_cache(len(x)), add, x)
     return sum(others, start=first)
 
 
@@ -148,12 +148,12 @@ class AnchorGraph:
         return _SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors)
 
     def degrees(self) -> Tensor:
-        r"""The column sums :math:`d_j = \sum_i s_{ij}`: (m,)."""
+        r"""The column sums :math:`D_j = \sum_i s_{ij}`: (m,)."""
         out = self.weights.new_zeros(self.n_anchors)
         return out.index_add(0, self.indices.flatten(), self.weights.flatten())
 
     def inverse_degrees(self) -> Tensor:
-        """1 / d_j, and 0 for an anchor without samples: (m,).
+        """1 / D_j, and 0 for an anchor without samples: (m,).
 
         An anchor with no samples has a zero column, so whatever stands there is multiplied by 0;
         0 keeps it, and its gradient, finite.

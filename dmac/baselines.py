@@ -1,9 +1,10 @@
 """The shallow, label-free pipelines that a deep method has to beat.
 
 Chapter 1 of the book introduces them, chapter 14 uses them on a reader's own data. `raw_kmeans`,
-`whitened_kmeans` and `closed_form` take the views, a list of v array_likes of shape (n, d_a), the
-number of clusters c and a seed, and return int64 labels of shape (n,); one setting serves all data.
-Views that are not usable are a ``ValueError`` (:func:`dmac.data.checks.check_views`).
+`whitened_kmeans` and `landmark_spectral_clustering` take the views, a list of v array_likes of
+shape (n, d_a), the number of clusters c and a seed, and return int64 labels of shape (n,); one
+setting serves all data. Views that are not usable are a ``ValueError``
+(:func:`dmac.data.checks.check_views`).
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ def whitened_kmeans(views: Views, n_clusters: int, seed: int) -> Integers:
     return kmeans(h, n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
-def closed_form(views: Views, n_clusters: int, seed: int, n_neighbors: int = 5) -> Integers:
+def landmark_spectral_clustering(
+    views: Views, n_clusters: int, seed: int, n_neighbors: int = 5
+) -> Integers:
     r"""Spectral clustering on the anchor graph of whitened views, with nothing trained.
 
     :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whiten_views` views, their
@@ -106,7 +109,8 @@ def closed_form(views: Views, n_clusters: int, seed: int, n_neighbors: int = 5) 
     --------
     >>> import dmac
     >>> data = dmac.load("mfeat")
-    >>> labels = dmac.baselines.closed_form(data.views, n_clusters=10, seed=0)
+    >>> lsc = dmac.baselines.landmark_spectral_clustering
+    >>> labels = lsc(data.views, n_clusters=10, seed=0)
     >>> dmac.scores(data.labels, labels)["acc"] > 0.95
     True
     """
@@ -117,6 +121,10 @@ def closed_form(views: Views, n_clusters: int, seed: int, n_neighbors: int = 5) 
     z = spectral_embedding(graph, n_clusters).numpy()
     rows = RowNormalizer().fit_transform(z)
     return kmeans(rows, n_clusters, seed, n_init=10).labels_.astype(np.int64)
+
+
+#: The name of `landmark_spectral_clustering` until 0.2.
+closed_form = landmark_spectral_clustering
 
 
 def spectral_embedding(graph: AnchorGraph, n_components: int) -> Tensor:

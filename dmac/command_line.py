@@ -14,7 +14,9 @@ problem with the data or a file, 2 a command that is not understood, 130 a fit t
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import shlex
 import sys
 import tempfile
 import warnings
@@ -53,6 +55,11 @@ _OPTIONS = {
     "transposed=True": "--transposed",
     "transposed=False": "--not-transposed",
     "present=": "--all-present",
+    "missing=": "--missing ",
+    "fill=": "--fill ",
+    "drop='": "--drop '",
+    "drop=name": "--drop NAME",
+    "drop= names": "--drop names",
     "n_clusters": "--clusters",
 }
 
@@ -133,13 +140,13 @@ _quiet = click.option(
 )
 _columns = click.option(
     "--standardise",
-    "columns",
+    "scaled",
     flag_value="standardised",
     help="Divide columns by their standard deviations, their means taken off; where their units "
     "differ.",
 )
 _centred = click.option(
-    "--centre", "columns", flag_value="centred", help="Only take the means off the columns."
+    "--centre", "scaled", flag_value="centred", help="Only take the means off the columns."
 )
 
 
@@ -158,6 +165,23 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
             help="The format of DATA where that is -; with tsv, --out - writes tabs, too.",
         ),
         click.option("--all-present", is_flag=True, help="Rows of zeros were measured."),
+        click.option(
+            "--missing",
+            multiple=True,
+            help="A code, as -999, that stands for what is missing; repeatable.",
+        ),
+        click.option(
+            "--view",
+            "columns",
+            multiple=True,
+            help="Columns of one table as a view: money=income,spend*; repeatable.",
+        ),
+        click.option(
+            "--drop", multiple=True, help="Columns that are left out: income,spend*; repeatable."
+        ),
+        click.option(
+            "--fill", help="Fill the gaps of a column by its median or mean, or by a number."
+        ),
         click.option("--no-labels", is_flag=True, help="Read no known classes."),
         click.option("--labels-key", help="The variable, file or column of the known classes."),
         click.option(
@@ -207,7 +231,7 @@ def fit(
     out: str | None,
     model: str | None,
     recipe: str,
-    columns: str | None,
+    scaled: str | None,
     seed: int,
     device: str,
     checkpoint: str | None,
@@ -221,23 +245,30 @@ def fit(
     python -m dmac fit data.mat --clusters 10 --out labels.csv --model folder
     python -m dmac fit colours.csv words.csv --clusters 4 --out labels.csv
     """
-    from dmac.solvers.placing import number_by_size
-
     if not (out or model):
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     if checkpoint and dmac.estimators.estimator_of(recipe) is not dmac.DMAC:
         raise click.UsageError(f"--checkpoint keeps a training, and {recipe} trains nothing")
     _check_places(out, model, data)
     read = _read(data, reading)
-    estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
+    _try_out(read, out, data)
+    estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
     training = {"checkpoint": checkpoint} if checkpoint else {}
     estimator.fit(read.views, **training)
-    number_by_size(estimator)
+    estimator = dmac.estimators.numbered_by_size(estimator)
+    estimator.record_ = _record(read, reading)
     found = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
         found["confidence"] = estimator.confidence_
     _keep(found, read, out, data, reading["form"])
     _say_what_separates(estimator.labels_, read)
+    if isinstance(estimator, dmac.AnchorGraphClustering):
+        agree = dmac.report.seeds_agree(estimator, read.views)
+        if agree < dmac.report.OFTEN:
+            click.echo(
+                f"another seed gives other groups (mean ARI of three seeds {agree:.2f}): these are "
+                "one reading of the data; try fewer clusters, and see python -m dmac report"
+            )
     if model:
         estimator.save(model)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
@@ -269,11 +300,9 @@ def predict(
     \b
     python -m dmac predict folder new.mat --out more.csv
     """
-    from dmac.solvers.placing import number_by_size
-
     _check_places(out, None, data)
     estimator = dmac.load_model(model, device)
-    number_by_size(estimator)
+    estimator = dmac.estimators.numbered_by_size(estimator)
     read = _read(data, reading, estimator)
     predicted = estimator.predict(read.views, as_frame=True)
     found = {name: predicted[name].to_numpy() for name in predicted}
@@ -293,7 +322,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     if len(data) == 1 and _is_model(data[0]):
         _describe_model(data[0])
     else:
-        _read(data, reading)
+        _read(data, reading, warns=True)
 
 
 @cli.command(epilog=_EPILOG)
@@ -314,8 +343,11 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
     \b
     python -m dmac suggest mfeat --from 2 --to 15
     """
-    read = _read(data, reading)
-    most = min(most, read.views[0].values.shape[0] // 4)
+    read = _read(data, reading, warns=True)
+    n = read.views[0].values.shape[0]
+    if most > n // 4:
+        click.echo(f"{number_of(n, 'sample')} are enough for up to {number_of(n // 4, 'cluster')}")
+    most = min(most, n // 4)
     suggested = dmac.suggest_n_clusters(read.views, range(least, most + 1))
     click.echo("eigenvalues of the graph, and the step after each:")
     values, gap = suggested.eigenvalues, -np.diff(suggested.eigenvalues)
@@ -364,7 +396,7 @@ def report(
     model: str | None,
     out: str,
     recipe: str,
-    columns: str | None,
+    scaled: str | None,
     seed: int,
     seeds: int,
     device: str,
@@ -384,35 +416,77 @@ def report(
     given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
     named = [
         x
-        for x in ("clusters", "recipe", "columns", "seed")
+        for x in ("clusters", "recipe", "scaled", "seed")
         if given.get_parameter_source(x) == typed
     ]
     if model is not None and named:
-        name = "standardise or --centre" if named[0] == "columns" else named[0]
+        name = "standardise or --centre" if named[0] == "scaled" else named[0]
         raise click.UsageError(f"--{name} is that of the model: leave out one of them")
     _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)
         read = _read(data, reading, estimator)
     elif clusters is not None:
-        estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
+        estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
-    text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds, by_size=True)
+    # Of a model the record says how it was fitted.
+    record = getattr(estimator, "record_", None) or _record(read, reading)
+    text = dmac.report.page(
+        estimator,
+        read.views,
+        classes=read.classes,
+        seeds=seeds,
+        by_size=True,
+        about=_about(read),
+        record=record,
+    )
     _write(text, out)
     labels = estimator.labels_.tolist()
     click.echo(f"{out}: {len(labels)} samples in {number_of(len(set(labels)), 'cluster')}")
 
 
 def _estimator(
-    clusters: int, recipe: str, columns: str | None, seed: int, device: str, quiet: bool
+    clusters: int, recipe: str, scaled: str | None, seed: int, device: str, quiet: bool
 ) -> Any:
     """What is to be fitted."""
     chosen: Any = dmac.recipes.get_recipe(recipe)
-    chosen = replace(chosen, columns=columns) if columns else chosen
+    chosen = replace(chosen, columns=scaled) if scaled else chosen
     kind = dmac.estimators.estimator_of(recipe)
     return kind(clusters, chosen, seed, device, verbose=not quiet)
+
+
+def _record(read: Reading, reading: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of how the data were read: the command, the files and what was asked for."""
+    files = [y for x in read.files for y in (sorted(x.iterdir()) if x.is_dir() else [x])]
+    sums = {}
+    for path in files:
+        with open(path, "rb") as opened:
+            sums[str(path)] = hashlib.file_digest(opened, "sha256").hexdigest()
+    arguments = click.get_current_context().obj
+    asked = {key: x for key, x in reading.items() if x not in (None, False, ())}
+    asked["columns"] = dict(x.split("=", 1) for x in asked.get("columns", ()))
+    if asked.pop("no_labels", False):
+        asked["labels_key"] = False
+    return {
+        "command": shlex.join(["python", "-m", "dmac", *arguments]),
+        "files": sums,
+        "read": {key: x for key, x in asked.items() if x != {} and key != "form"},
+        "version": dmac.__version__,
+    }
+
+
+def _about(read: Reading) -> Any:
+    """Tables of what is known of the samples, side by side by their names; None without any."""
+    import pandas as pd
+
+    tables = [
+        pd.DataFrame(x.values.to_numpy(), x.samples, x.features)
+        for x in read.about
+        if len(set(x.samples or range(len(x.values)))) == len(x.values)
+    ]
+    return pd.concat(tables, axis=1) if tables else None
 
 
 def _say(read: Reading, checked: list[Source]) -> None:
@@ -430,7 +504,7 @@ def _say(read: Reading, checked: list[Source]) -> None:
         number = number_of(read.labels.max() + 1, "known class")
         click.echo(f"{number} in {read.known} (never used for clustering)")
     for name, reason in read.left_out.items():
-        click.echo(f"left out: {name}, since {_spoken(reason)}")
+        click.echo(_spoken(f"left out: {name}, since {reason}"))
     if read.left_out:
         click.echo("to take one as a view, name every view with --views-key")
 
@@ -453,11 +527,18 @@ def _describe_model(path: str) -> None:
         about = _about_view(model, a) if isinstance(model, dmac.AnchorGraphClustering) else ""
         called = f" ({names[a]})" if any(names) else ""
         click.echo(f"  view {a + 1}: {number_of(width, 'column')}{called}{about}")
+    for field, value in dmac.report.changes(model.recipe_).items():
+        click.echo(f"  other than in that recipe: {field} {value}")
+    if record := model.record_:
+        click.echo(f"  made by dmac {record['version']}: {record['command']}")
+        for name, told in record["files"].items():
+            click.echo(f"  of {name}, SHA-256 {told}")
 
 
 def _about_view(model: dmac.AnchorGraphClustering, a: int) -> str:
     """What a graph says about one of its views."""
-    text, support = f", supports the groups by {model.view_agreement_[a]:.2f}", model.view_support_
+    text = f", supports the groups by {model.view_agreement_[a]:.2f}"
+    support = model.support_of_others_
     if support[a] == support[a]:  # nan where there are no others
         text += f", the other views by {max(support[a], 0):.2f}"
     missing = model.n_missing_[a]
@@ -482,20 +563,24 @@ def _read(
     paths: tuple[str, ...],
     reading: dict[str, Any],
     model: dmac.AnchorGraphClustering | dmac.DMAC | None = None,
+    warns: bool = False,
 ) -> Reading:
     """Read and check the data, in the order of a model's names, and say what there is."""
     if reading["no_labels"] and reading["labels_key"]:
         raise click.UsageError("--labels-key and --no-labels exclude each other")
+    if wrong := [x for x in reading["columns"] if not all(x.partition("="))]:
+        raise click.UsageError(f"--view {wrong[0]}: say a name and its columns, as a=b,c*")
     read = dmac.views.read(
         [_standard_input(reading["form"]) if path == "-" else path for path in paths],
         views_key=list(reading["views_key"]) or None,
         labels_key=False if reading["no_labels"] else reading["labels_key"],
-        transposed=reading["transposed"],
+        columns=dict(x.split("=", 1) for x in reading["columns"]),
+        **{name: reading[name] for name in ("transposed", "missing", "drop", "fill")},
     )
     read.views[:] = [replace(x, measured=reading["all_present"]) for x in read.views]
     if model is not None:
         read.views[:] = _in_order(read.views, model.view_names_)
-    _say(read, as_sources(read.views, streamed=True, incomplete=True))
+    _say(read, as_sources(read.views, streamed=True, incomplete=True, warns=warns))
     return read
 
 
@@ -589,13 +674,25 @@ def _keep(
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
+def _try_out(read: Reading, out: str | None, data: tuple[str, ...]) -> None:
+    """Write clusters into a copy of a file of cells before the fit, that it can be."""
+    if out and ending_of(Path(out)) in _CELLS:
+        columns = {"cluster": np.zeros(read.views[0].values.shape[0], int)}
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            place = Path(folder, Path(out).name)
+            _write_cells(columns, read.views[0].samples or [], Path(data[0]), place)
+
+
 def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out: Path) -> None:
     """A copy of a file of cells, with the clusters and how sure they are as columns of obs."""
     import anndata
     import pandas as pd
 
+    # Strings of Arrow, which pandas makes where it is installed, could not be written.
+    click.get_current_context().with_resource(pd.option_context("mode.string_storage", "python"))
     cells = open_cells(data.expanduser())
-    table = in_order(pd.DataFrame(columns, samples), cells.obs_names.astype(str))
+    names = cells.obs_names.astype(str)
+    table = in_order(pd.DataFrame(columns, samples), names, "the clusters", str(data))
     cells.obs[_COLUMN] = table.pop("cluster").astype(str).astype("category").array
     for name in table:
         cells.obs[f"{_COLUMN}_{name}"] = table[name].array
@@ -633,17 +730,17 @@ def main(arguments: list[str] | None = None) -> None:
     arguments : list of str, optional
         Instead of those of the process.
     """
-    debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
     as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
     try:
-        code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
+        code = cli.main(given, prog_name="python -m dmac", standalone_mode=False, obj=given)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
         code = _fail(str(error.__cause__ or "") or "interrupted", INTERRUPTED)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except Exception as error:
-        if debug:
+        if "--debug" in given:
             raise
         if isinstance(error, _EXPECTED):
             code = _fail(str(error) or type(error).__name__, 1)
@@ -664,7 +761,8 @@ def _fail(message: str, code: int) -> int:
 
 
 def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
-    return f"Warning: {_spoken(str(message))}\n"
+    below = "\n" if dmac.compute.progress_bar.is_shown() else ""
+    return f"{below}Warning: {_spoken(str(message))}\n"
 
 
 def _spoken(message: str) -> str:

@@ -59,7 +59,7 @@ def mean_cosine(z: Tensor | Array) -> float:
 
 
 def singular_values(z: Tensor | Array, *, centred: bool = True) -> Tensor:
-    """Singular values of an embedding, largest first.
+    """Singular values of an embedding, largest first, for chapters; no fit needs them.
 
     Centred, they show the shape of what is left in a collapsed embedding; their squares sum to the
     scatter around the mean row.
@@ -114,7 +114,7 @@ def empty_anchors(degrees: Tensor | Array) -> int:
     Parameters
     ----------
     degrees : tensor or array of shape (m,)
-        :math:`d_j = \sum_i s_{ij}`, the column sums of an anchor graph :eq:`eq:anchor-graph`
+        :math:`D_j = \sum_i s_{ij}`, the column sums of an anchor graph :eq:`eq:anchor-graph`
         (:meth:`dmac.anchor_graph.AnchorGraph.degrees`).
 
     Returns

@@ -6,6 +6,8 @@ network; a recipe belongs to one of them. Chapter 14 of the book uses them on a 
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import numbers
 from collections.abc import Callable
 from typing import Any, Self
@@ -23,7 +25,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dmac._types import Array, Floats, Integers, PathLike, Views
+from dmac._types import Array, Flags, Floats, Integers, PathLike, Views
 from dmac._warn import warn
 from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
@@ -33,7 +35,6 @@ from dmac.data.checks import (
     as_sources,
     check_no_views,
     check_seed,
-    is_dask,
     n_distinct,
     say_which_are_zero,
     warn_of_zero_samples,
@@ -44,15 +45,16 @@ from dmac.data.names import check_feature_names, column_names, index_of
 from dmac.data.source import Source
 from dmac.diagnostics import mean_cosine
 from dmac.model_selection import averaged_graph
-from dmac.recipes import CLOSED_FORM, BaseRecipe, Recipe, SpectralRecipe, get_recipe
+from dmac.recipes import CLOSED_FORM, BaseRecipe, NetworkRecipe, SpectralRecipe, get_recipe
 from dmac.solvers import persistence
 from dmac.solvers.contract import Callback, Fitted, Solver, solver_of
-from dmac.solvers.placing import NearestCentre, in_order, lazily, placed
+from dmac.solvers.placing import NearestCenter, OfBlock, in_order, lazily, placed
 from dmac.solvers.preparing import prepare, shuffled
 
-# An embedding has collapsed where its spread, 1 minus the mean cosine between its rows, is below
-# the first, and below the second of what it was in the first epoch.
-_SPREAD, _OF_FIRST = 0.01, 0.1
+# An embedding has collapsed if its spread, 1 minus the mean cosine between its rows, is below
+# _SPREAD, and below _SHARE_OF_FIRST times its spread after the first epoch.
+_SPREAD = 0.01
+_SHARE_OF_FIRST = 0.1
 
 
 class CollapseWarning(ConvergenceWarning):
@@ -91,13 +93,9 @@ class MultiViewEstimator(
         y: object,
         present: npt.ArrayLike | None = None,
         release: bool = True,
-        into: Array | None = None,
         **training: Any,
     ) -> Self:
-        """`fit`, with what only some solvers take; ``release`` lets go of prepared views.
-
-        See `dmac.solvers.placing.in_order` for ``into``.
-        """
+        """`fit`, with what only some solvers take; ``release`` frees each view once prepared."""
         check_no_views(y)
         solver, c = self._solver(), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -127,7 +125,7 @@ class MultiViewEstimator(
             release = release and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             outcome = solver.solve(prepared, c, m, generator, **training)
-            outcome = in_order(outcome, prepared, solver.recipe, into)
+            outcome = in_order(outcome, prepared, solver.recipe)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self._keep(
             Fitted(
@@ -155,7 +153,9 @@ class MultiViewEstimator(
         return solver_of(recipe)
 
     def _keep(self, fitted: Fitted) -> None:
-        """Set the attributes of a fit, or of one that was saved."""
+        """Set the attributes of a fit, or of one that was saved, in place of an earlier one's."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         outcome = fitted.outcome
         self.recipe_ = fitted.recipe
         self.n_anchors_ = fitted.n_anchors
@@ -163,18 +163,15 @@ class MultiViewEstimator(
         self.column_names_ = fitted.column_names
         self.view_names_ = fitted.view_names
         self.pipelines_ = fitted.pipelines
+        self.record_ = fitted.record
         self.embedding_ = outcome.z
         self.anchors_ = outcome.anchors
         self.cluster_centers_ = outcome.centers
         self.model_ = outcome.model
-        self.labels_: Integers = outcome.labels  # of Dask arrays lazy, where there are many
-        if not is_dask(outcome.labels):
-            self.labels_ = np.array(outcome.labels, np.int64)
+        self.labels_: Integers = np.array(outcome.labels, np.int64)
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
-        """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
-        if is_dask(self.labels_):
-            return
+        """Warn if fewer clusters than requested have samples, or fewer samples are ``distinct``."""
         filled, c = len(np.unique(self.labels_)), self.n_clusters
         if min(filled, distinct) < c:
             why = "the embedding has no more distinct rows"
@@ -182,7 +179,7 @@ class MultiViewEstimator(
                 be = "is" if distinct == 1 else "are"
                 why = f"there {be} only {number_of(distinct, 'distinct sample')}"
             warn(
-                f"{filled} of {c} clusters came out: {why}. Ask for fewer clusters",
+                f"only {filled} of {c} clusters have samples: {why}. Ask for fewer clusters",
                 ConvergenceWarning,
             )
 
@@ -203,17 +200,20 @@ class MultiViewEstimator(
             return model.transform(views)
         return self._named(model.embedding_, views)
 
-    def transform(self, views: Views) -> Floats:
+    def transform(self, views: Views, *, present: npt.ArrayLike | None = None) -> Floats:
         """Embed samples, the fitted ones or new ones.
 
         Parameters
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             The views of the fit, with the same widths.
+        present : array_like of shape (n_new, v), bool, optional
+            Which views each sample has; a network takes only samples that have all. A new sample
+            may lack views that no fitted one does.
 
         Returns
         -------
-        numpy.ndarray of shape (n_new, d)
+        numpy.ndarray of shape (n_new, d), or dask.array.Array of Dask arrays
 
         Raises
         ------
@@ -221,9 +221,11 @@ class MultiViewEstimator(
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._placed(views, None, lambda z, _: z), views)
+        return self._named(self._placed(views, present, lambda z, *_: z), views)
 
-    def predict(self, views: Views, *, as_frame: bool = False) -> Any:
+    def predict(
+        self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
+    ) -> Any:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
         Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
@@ -233,17 +235,40 @@ class MultiViewEstimator(
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             As for `transform`, with the same errors.
+        present : array_like of shape (n_new, v), bool, optional
+            As for `transform`.
         as_frame : bool
-            Return a data frame with the names of the samples, if the views are data frames, and
-            their "cluster".
+            Return a data frame with the names of the samples, if the views are data frames, their
+            "cluster" and, of a closed form, their "confidence".
 
         Returns
         -------
-        numpy.ndarray of shape (n_new,), int64, or pandas.DataFrame
+        numpy.ndarray of shape (n_new,), int64, pandas.DataFrame, or dask.array.Array of Dask arrays
         """
-        return self._predict(views, as_frame)
+        check_is_fitted(self, "model_")
+        with usual_settings():
+            nearest = NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
+        if not as_frame:
+            return self._placed(views, present, lambda z, *_: nearest(z))
+        if has_dask(views):
+            raise ValueError(
+                "as_frame=True is not for Dask arrays: predict(views) and predict_proba(views) "
+                "have a method to_dask_dataframe()"
+            )
+        import pandas as pd
 
-    def score(self, views: Views, y: object = None) -> float:
+        def with_confidence(z: Array, shares: Array | None, _: Flags) -> Array:
+            labels = nearest(z)
+            confidence = [] if shares is None else [shares[np.arange(len(z)), labels]]
+            return np.column_stack([labels, *confidence])
+
+        frame = pd.DataFrame(self._placed(views, present, with_confidence), index_of(views))
+        frame.columns = ["cluster", "confidence"][: frame.shape[1]]
+        return frame.astype({"cluster": np.int64})
+
+    def score(
+        self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None
+    ) -> float:
         r"""How well the predicted labels fit the samples' own graph, without classes.
 
         It is the Markov stability of the labels, :eq:`eq:markov-stability`, after
@@ -260,6 +285,8 @@ class MultiViewEstimator(
         views : list of v array_likes of shape (n, d_a)
             As for `transform`, with the same errors; enough samples for a graph.
         y : ignored
+        present : array_like of shape (n, v), bool, optional
+            As for `transform`.
 
         Returns
         -------
@@ -272,31 +299,6 @@ class MultiViewEstimator(
         ValueError
             If the views are not usable, or too few for c clusters and their anchors.
         """
-        return self._score(views, y)
-
-    def _predict(self, views: Views, as_frame: bool, present: npt.ArrayLike | None = None) -> Any:
-        check_is_fitted(self, "model_")
-        with usual_settings():
-            nearest = NearestCentre(self.cluster_centers_, self._labels_here, self.recipe_)
-        if not as_frame:
-            return self._placed(views, present, lambda z, _: nearest(z))
-        if has_dask(views):
-            raise ValueError(
-                "as_frame=True is not for Dask arrays: predict(views) and predict_proba(views) "
-                "have a method to_dask_dataframe()"
-            )
-        import pandas as pd
-
-        def with_confidence(z: Array, shares: Array | None) -> Array:
-            labels = nearest(z)
-            confidence = [] if shares is None else [shares[np.arange(len(z)), labels]]
-            return np.column_stack([labels, *confidence])
-
-        frame = pd.DataFrame(self._placed(views, present, with_confidence), index_of(views))
-        frame.columns = ["cluster", "confidence"][: frame.shape[1]]
-        return frame.astype({"cluster": np.int64})
-
-    def _score(self, views: Views, y: object, present: npt.ArrayLike | None = None) -> float:
         check_no_views(y)
         check_is_fitted(self, "model_")
         solver, c = solver_of(CLOSED_FORM), len(self.cluster_centers_)
@@ -309,7 +311,7 @@ class MultiViewEstimator(
             lazy = _checked(views, solver_of(self.recipe_), present, self.n_features_)
             some = drawn(lazy[0].shape[0])
             views = [x.rows(some) for x in lazy]
-        labels = self._predict(views, False, present)
+        labels = self.predict(views, present=present)
         checked, some = _checked(views, solver, present, self.n_features_), drawn(len(labels))
         n = len(some)
         if n < len(labels):
@@ -323,12 +325,11 @@ class MultiViewEstimator(
         self,
         views: Views,
         present: npt.ArrayLike | None,
-        of_block: Callable[[Array, Array | None], Array],
+        of_block: OfBlock,
     ) -> Any:
         """Check samples, embed them, and put together what a function returns of each block.
 
-        It gets the block's Z (b, d) and its memberships (b, c), None where there are none. Of Dask
-        arrays that is a lazy one.
+        For Dask arrays the result is lazy.
         """
         check_is_fitted(self, "model_")
         check_feature_names(views, self.column_names_, self.n_features_)
@@ -342,11 +343,6 @@ class MultiViewEstimator(
             made, has = placed(*about, of_block)
         say_which_are_zero(np.asarray(~has.any(1)))
         return made
-
-    @property
-    def _labels_here(self) -> Integers:
-        """The labels, where they are in memory, else none of them."""
-        return np.empty(0, np.int64) if is_dask(self.labels_) else self.labels_
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
@@ -440,7 +436,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     Attributes
     ----------
     labels_ : numpy.ndarray of shape (n,), int64
-        Clusters from 0. Of more than 2**27 samples of Dask arrays, a lazy Dask array.
+        Clusters from 0.
     embedding_ : numpy.ndarray of shape (n, K)
         Z, the weighed eigenvectors, whose rows k-means clusters. Where a part of Dask arrays was
         fitted, the rows of that part; `transform` gives all of them.
@@ -460,14 +456,14 @@ class AnchorGraphClustering(MultiViewEstimator):
         (:func:`dmac.closed_form.support.view_agreement`). A view far below the others says
         something else. It is high for a view that decides alone, too; the next attribute tells. A
         view answers for the samples that have it.
-    view_support_ : numpy.ndarray of shape (v,)
+    support_of_others_ : numpy.ndarray of shape (v,)
         How far the graphs of the *other* views support the clusters, the mean of these views'
         support: 1 fully, 0 no more than by chance, so it may be just below 0
         (:func:`dmac.closed_form.support.view_support`). Near 0 the clusters are those of this view
         alone, and `fit` warns. For two views it is what the other one says; nan for one view and
         for ``blocks="joint"``.
     n_missing_ : numpy.ndarray of shape (v,), int64
-        How many of the samples lack each view; of those that were fitted where ``labels_`` is lazy.
+        How many of the samples lack each view.
     model_ : dmac.closed_form.model.SpectralModel
         What embeds samples.
     recipe_ : dmac.recipes.SpectralRecipe
@@ -507,7 +503,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     first view, cut where it has more than 2**22 numbers in all of them; the others are chunked
     alike. ``fit_transform``, `transform`, `predict` and `predict_proba` return lazy Dask arrays,
     and what is wrong in a block is said when it is computed. A row of NaN is a view that a sample
-    lacks; ``present`` and ``as_frame`` are refused. A model with lazy labels is saved without them.
+    lacks; ``present`` and ``as_frame`` are refused.
 
     Examples
     --------
@@ -562,64 +558,25 @@ class AnchorGraphClustering(MultiViewEstimator):
         ------
         ValueError
             If the recipe is that of a network, the views are not usable
-            (:func:`dmac.data.checks.as_sources`), or c, k and m do not fit the number of samples.
-            If only some entries of a row are NaN, or a sample lacks all views.
+            (:func:`dmac.data.checks.as_sources`), c, k and m do not fit the number of samples, or
+            only some entries of a row are NaN, or a sample lacks all views.
         """
         return self._fit(views, y, present)
 
     def _keep(self, fitted: Fitted) -> None:
         super()._keep(fitted)
         self.view_agreement_ = self.model_.agreement
-        self.view_support_ = self.model_.support_of_others
+        self.support_of_others_ = self.model_.support_of_others
         self.n_missing_ = self.model_.missing
         if fitted.outcome.membership is not None:  # else only labels were kept
             self.membership_ = fitted.outcome.membership
             self.confidence_ = self.membership_[np.arange(len(self.labels_)), self.labels_]
 
-    def transform(self, views: Views, *, present: npt.ArrayLike | None = None) -> Floats:
-        """Embed samples, the fitted ones or new ones.
-
-        Parameters
-        ----------
-        views : list of v array_likes of shape (n_new, d_a)
-            The views of the fit, with the same widths.
-        present : array_like of shape (n_new, v), bool, optional
-            As for `fit`. A new sample may lack views that no fitted one does.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_new, K), or dask.array.Array of Dask arrays
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-        ValueError
-            If the views are not usable or differ from the fitted ones in number or width.
-        """
-        return self._named(self._placed(views, present, lambda z, _: z), views)
-
-    def predict(
-        self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
-    ) -> Any:
-        """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
-
-        Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
-        them with most of ``labels_``; rounding would choose otherwise.
-
-        Parameters
-        ----------
-        views : list of v array_likes of shape (n_new, d_a)
-            As for `transform`, with the same errors.
-        present : array_like of shape (n_new, v), bool, optional
-        as_frame : bool
-            Return a data frame with the names of the samples, if the views are data frames, their
-            "cluster" and their "confidence".
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_new,), int64, pandas.DataFrame, or dask.array.Array of Dask arrays
-        """
-        return self._predict(views, as_frame, present)
+    @property
+    def view_support_(self) -> Floats:
+        """The name of ``support_of_others_`` until 0.2."""
+        warn("view_support_ is support_of_others_, and goes with the next version", FutureWarning)
+        return self.support_of_others_
 
     def predict_proba(self, views: Views, *, present: npt.ArrayLike | None = None) -> Array:
         """The share of each sample's links that end in each cluster, :eq:`eq:membership`.
@@ -638,24 +595,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         numpy.ndarray of shape (n_new, c), or dask.array.Array of Dask arrays
             Rows sum to 1.
         """
-        return self._placed(views, present, lambda _, shares: np.asarray(shares))
-
-    def score(
-        self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None
-    ) -> float:
-        """As :meth:`dmac.estimators.MultiViewEstimator.score`, of samples that may lack views.
-
-        Parameters
-        ----------
-        views : list of v array_likes of shape (n, d_a)
-        y : ignored
-        present : array_like of shape (n, v), bool, optional
-
-        Returns
-        -------
-        float
-        """
-        return self._score(views, y, present)
+        return self._placed(views, present, lambda _, shares, __: np.asarray(shares))
 
 
 class DMAC(MultiViewEstimator):
@@ -677,7 +617,7 @@ class DMAC(MultiViewEstimator):
     ----------
     n_clusters : int
         c, from 2 to n.
-    recipe : str or dmac.recipes.Recipe
+    recipe : str or dmac.recipes.NetworkRecipe
         "released", "published", "revised", or an instance, such as ``dataclasses.replace`` makes.
         :mod:`dmac.recipes` says what each of them is for.
     random_state : int, numpy.random.RandomState or None
@@ -708,7 +648,7 @@ class DMAC(MultiViewEstimator):
         One an epoch of the pre-training.
     model_ : dmac.network.Network
         The trained network.
-    recipe_ : dmac.recipes.Recipe
+    recipe_ : dmac.recipes.NetworkRecipe
         What the fit used.
     n_anchors_ : int
         m.
@@ -761,7 +701,7 @@ class DMAC(MultiViewEstimator):
     def __init__(
         self,
         n_clusters: int,
-        recipe: str | Recipe = "released",
+        recipe: str | NetworkRecipe = "released",
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         dtype: str = "float32",
@@ -845,13 +785,39 @@ class DMAC(MultiViewEstimator):
         if not self.history_ or len(self.embedding_) < 2:
             return
         spread, first = 1 - mean_cosine(self.embedding_), 1 - self.history_[0].mean_cosine
-        if spread < min(_SPREAD, _OF_FIRST * first):
+        if spread < min(_SPREAD, _SHARE_OF_FIRST * first):
             warn(
                 f"the embedding has collapsed: the mean cosine between its rows is above "
-                f"{1 - _SPREAD}, and the labels are those of what is left. recipe='revised' "
-                "excludes that, and dmac.AnchorGraphClustering trains nothing",
+                f"{1 - _SPREAD}, and the labels reflect only the remaining spread. "
+                "recipe='revised' excludes that, and dmac.AnchorGraphClustering trains nothing",
                 CollapseWarning,
             )
+
+
+def numbered_by_size(model: AnchorGraphClustering | DMAC) -> AnchorGraphClustering | DMAC:
+    """A fitted estimator with its clusters numbered by size, the largest first.
+
+    Parameters
+    ----------
+    model : dmac.AnchorGraphClustering or dmac.DMAC
+        Fitted. It stays as it is.
+
+    Returns
+    -------
+    dmac.AnchorGraphClustering or dmac.DMAC
+        A copy, which shares all other arrays.
+    """
+    sizes = np.bincount(model.labels_, minlength=len(model.cluster_centers_))
+    order = np.argsort(-sizes, kind="stable")
+    numbered = copy.copy(model)
+    numbered.labels_ = np.argsort(order)[model.labels_]
+    numbered.cluster_centers_ = model.cluster_centers_[order]
+    if isinstance(model, AnchorGraphClustering):
+        link_ends = model.model_.ends[:, order]
+        numbered.model_ = dataclasses.replace(model.model_, ends=link_ends)
+    if hasattr(model, "membership_"):
+        numbered.membership_ = model.membership_[:, order]
+    return numbered
 
 
 def estimator_of(recipe: str | BaseRecipe) -> type[AnchorGraphClustering | DMAC]:
@@ -859,7 +825,7 @@ def estimator_of(recipe: str | BaseRecipe) -> type[AnchorGraphClustering | DMAC]
 
     Parameters
     ----------
-    recipe : str, dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
+    recipe : str, dmac.recipes.NetworkRecipe or dmac.recipes.SpectralRecipe
 
     Returns
     -------
@@ -876,7 +842,7 @@ def estimator_of(recipe: str | BaseRecipe) -> type[AnchorGraphClustering | DMAC]
     >>> estimator_of("revised").__name__
     'DMAC'
     """
-    return DMAC if isinstance(get_recipe(recipe), Recipe) else AnchorGraphClustering
+    return DMAC if isinstance(get_recipe(recipe), NetworkRecipe) else AnchorGraphClustering
 
 
 def load_model(path: PathLike, device: str | None = None) -> AnchorGraphClustering | DMAC:

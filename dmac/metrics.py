@@ -104,6 +104,11 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     ValueError
         If the two label vectors differ in length or either is not a label vector.
 
+    Warns
+    -----
+    UserWarning
+        If two series name other samples: they are taken by position.
+
     Examples
     --------
     >>> import dmac
@@ -112,7 +117,8 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     >>> dmac.scores(["a", "a", "b", "b"], [7, 7, 7, 3])["purity"]
     0.75
     """
-    true = in_order(true, getattr(predicted, "index", None) if hasattr(predicted, "iloc") else None)
+    names = getattr(predicted, "index", None) if hasattr(predicted, "iloc") else None
+    true = in_order(true, names, "true", "predicted")
     true = check_labels(true, name="true")
     predicted = check_labels(predicted, name="predicted")
     table = contingency(true, predicted)

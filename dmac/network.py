@@ -24,7 +24,7 @@ from dmac.embedding import (
     fusion_factor,
     orthonormalize,
 )
-from dmac.recipes import Recipe
+from dmac.recipes import NetworkRecipe
 
 
 class Network(nn.Module):
@@ -39,7 +39,7 @@ class Network(nn.Module):
     dims : sequence of int
         Widths of the views as the encoders see them.
     n_clusters : int
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
     generator : torch.Generator
         On the CPU; draws every initial weight.
     """
@@ -49,7 +49,12 @@ class Network(nn.Module):
     factor: Tensor
 
     def __init__(
-        self, dims: Sequence[int], n_clusters: int, recipe: Recipe, *, generator: torch.Generator
+        self,
+        dims: Sequence[int],
+        n_clusters: int,
+        recipe: NetworkRecipe,
+        *,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         d = n_clusters if recipe.embedding_dim is None else recipe.embedding_dim

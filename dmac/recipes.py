@@ -30,7 +30,7 @@ from dmac._parameters import (
 @documented
 @dataclass(frozen=True)
 class BaseRecipe:
-    """What both kinds of recipes share; :class:`Recipe` and :class:`SpectralRecipe` are to be used.
+    """What both kinds of recipes share; use :class:`NetworkRecipe` and :class:`SpectralRecipe`.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class BaseRecipe:
 
 @documented
 @dataclass(frozen=True)
-class Recipe(BaseRecipe):
+class NetworkRecipe(BaseRecipe):
     """Every choice of a network and of its training; ``dataclasses.replace`` makes a variant.
 
     Raises
@@ -290,6 +290,10 @@ class Recipe(BaseRecipe):
             )
 
 
+#: The name of `NetworkRecipe` until 0.2.
+Recipe = NetworkRecipe
+
+
 @documented
 @dataclass(frozen=True)
 class SpectralRecipe(BaseRecipe):
@@ -319,10 +323,10 @@ class SpectralRecipe(BaseRecipe):
 
     levels: str = choice(
         "both",
-        one_of("whitened", "plain", "both"),
+        one_of("whitened", "plain", "scaled", "both", "all"),
         """
         Features of a view (:class:`dmac.data.levels.LevelPipeline`): whitened directions, plain
-        ones, or both.""",
+        ones, both of these, scaled columns, or all three.""",
     )
     plain_components: int = choice(128, at_least(1), "Directions of the plain level.")
     blocks: str = choice(
@@ -336,8 +340,18 @@ class SpectralRecipe(BaseRecipe):
         "spread",
         one_of("equal", "spread"),
         """
-        Weight of the plain level's graphs: that of the whitened ones, or this times the spread of
-        the view's rows.""",
+        Weight of a level's graphs: that of the whitened ones, or this times the spread of the
+        view's rows at the plain level, and times its share of c - 1 directions at the scaled one
+        (:class:`dmac.data.levels.LevelPipeline`).""",
+    )
+    scaled_components: int = choice(30, at_least(1), "Directions of the scaled level.")
+    scaled_weight: str = choice(
+        "rank",
+        one_of("equal", "rank", "halves", "both"),
+        """
+        Weight of the scaled level: that of the whitened one; its share of c - 1 directions; how far
+        halves of the columns tell each other, which weighs all levels; or both
+        (:class:`dmac.data.levels.LevelPipeline`).""",
     )
     plain_scale: str = choice(
         "rows",
@@ -413,7 +427,7 @@ class SpectralRecipe(BaseRecipe):
 #: The equations read literally. What the paper leaves open (widths, k, lr) is taken from
 #: `RELEASED`; nothing is normalised inside the network, nothing is pre-trained, the structure loss
 #: is the double sum :eq:`eq:pairs-form`, and the 100 iterations are the paper's maximum.
-PUBLISHED = Recipe(
+PUBLISHED = NetworkRecipe(
     name="published",
     normalize_embedding=False,
     normalize_anchors=False,
@@ -436,7 +450,7 @@ PUBLISHED = Recipe(
 #:   the authors' code shows how much).
 #: - Distances and the trace are taken about the mean of the samples, which changes nothing but
 #:   rounding; theirs are not, and lose digits where the embedding is nearly one point (chapter 7).
-RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
+RELEASED = NetworkRecipe(name="released", final_n_init=1, neighbor_delay=1)
 
 #: What the book made of the network, one setting for all data; chapter 11 derives it. Its
 #: fusion excludes that all samples coincide :eq:`eq:orthonormal-fusion`, and its graph is
@@ -445,7 +459,7 @@ RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 #: paired comparison of chapter 13 none gains accuracy. Substitutes were
 #: compared there in which nothing learns anchors: noise of a fixed size that no gradient reaches,
 #: and an anchor learning loss on anchors that are held constant.
-REVISED = Recipe(
+REVISED = NetworkRecipe(
     name="revised",
     root=True,
     components=2.0,
@@ -510,8 +524,11 @@ CLOSED_FORM = SpectralRecipe(
     final_unit_rows=True,
 )
 
-#: CLOSED_FORM as it was in November 2026: all views weigh the same, and all rows are divided by
-#: their lengths.
+#: CLOSED_FORM as it was in version 0.2.0, for stored runs and scripts that shall stay as they are.
+CLOSED_FORM_0_2 = replace(CLOSED_FORM, name="closed_form_0_2")
+
+#: CLOSED_FORM as it was first, in November 2026: all views weigh the same, and all rows are divided
+#: by their lengths.
 CLOSED_FORM_2026_11 = replace(
     CLOSED_FORM,
     name="closed_form_2026_11",
@@ -525,7 +542,7 @@ RECIPES: dict[str, BaseRecipe] = {
     recipe.name: recipe
     for recipe in (
         *(PUBLISHED, RELEASED, REVISED, REVISED_2026_11),
-        *(CLOSED_FORM, CLOSED_FORM_2026_11),
+        *(CLOSED_FORM, CLOSED_FORM_0_2, CLOSED_FORM_2026_11),
     )
 }
 
@@ -535,11 +552,11 @@ def get_recipe(recipe: str | BaseRecipe) -> BaseRecipe:
 
     Parameters
     ----------
-    recipe : str, dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
+    recipe : str, dmac.recipes.NetworkRecipe or dmac.recipes.SpectralRecipe
 
     Returns
     -------
-    dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
+    dmac.recipes.NetworkRecipe or dmac.recipes.SpectralRecipe
 
     Raises
     ------
@@ -556,4 +573,4 @@ def get_recipe(recipe: str | BaseRecipe) -> BaseRecipe:
         return recipe
     if isinstance(recipe, str) and recipe.lower() in RECIPES:
         return RECIPES[recipe.lower()]
-    raise ValueError(f"recipe is {recipe!r}, it must be one of {sorted(RECIPES)} or a Recipe")
+    raise ValueError(f"recipe is {recipe!r}, it must be one of {sorted(RECIPES)} or a recipe")

@@ -18,7 +18,7 @@ from torch import Tensor
 from dmac.anchor_graph import AnchorGraph
 from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
 from dmac.compute.streaming import PreparedView
-from dmac.recipes import Recipe
+from dmac.recipes import NetworkRecipe
 from dmac.scaling import assigned_graph, assignment_entropy
 
 if TYPE_CHECKING:
@@ -64,11 +64,9 @@ class Draw:
         means = (anchor_means(graph, z.detach()) for graph in self.graphs)
         return [(unit, F.normalize(u, dim=1)) for u in means]
 
-    def anchor_learning(self, z: Tensor, recipe: Recipe) -> Sequence[Tensor]:
-        """The anchor learning loss of every graph; one of weight 0 is measured on 512 samples."""
-        return self.entropies or [
-            assignment_entropy(*measured(x, u, recipe)) for x, u in self.pairs(z)
-        ]
+    def anchor_learning(self, z: Tensor, recipe: NetworkRecipe) -> Sequence[Tensor]:
+        """The anchor learning loss of every graph."""
+        return self.entropies or [assignment_entropy(x, u) for x, u in self.pairs(z)]
 
     def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """Per view a graph and what is convolved: U, or the means of its embedding (m, d)."""
@@ -78,23 +76,14 @@ class Draw:
         return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
 
 
-# An anchor learning loss of weight 0 is measured on this many samples; their order is random.
-_MEASURED_ROWS = 512
-
-
-def measured(x: Tensor, u: Tensor, recipe: Recipe) -> tuple[Tensor, Tensor]:
-    """The samples and anchors on which a recipe takes its anchor learning loss."""
-    if recipe.al_weight > 0:
-        return x, u
-    return x[:_MEASURED_ROWS].detach(), u.detach()
-
-
 def anchor_means(graph: AnchorGraph, z: Tensor) -> Tensor:
     """Mean of the samples of every anchor, :math:`D_S^{-1} S^T Z`: (n, d) -> (m, d)."""
     return graph.inverse_degrees()[:, None] * graph.to_anchors(z)
 
 
-def embedding_draw(zs: Sequence[Tensor], u: Tensor, n_neighbors: int, recipe: Recipe) -> Draw:
+def embedding_draw(
+    zs: Sequence[Tensor], u: Tensor, n_neighbors: int, recipe: NetworkRecipe
+) -> Draw:
     """Graphs of v view embeddings (n, d) on anchors U (m, d)."""
     pairs = [(z, u) for z in zs]
     if recipe.joint_graph:  # the mean of the views' squared distances
@@ -112,13 +101,13 @@ class EmbeddingAnchors:
     ----------
     network : dmac.network.Network
     n_anchors : int
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
     generator : torch.Generator
         On the CPU; draws the start of the anchors and the noise of the perturbation.
     """
 
     def __init__(
-        self, network: Network, n_anchors: int, recipe: Recipe, generator: torch.Generator
+        self, network: Network, n_anchors: int, recipe: NetworkRecipe, generator: torch.Generator
     ) -> None:
         self.network, self.n_anchors = network, n_anchors
         self.recipe, self.generator = recipe, generator
@@ -149,7 +138,7 @@ class EmbeddingAnchors:
 
 
 def _initial_anchors(
-    x: Tensor, n_anchors: int, recipe: Recipe, generator: torch.Generator
+    x: Tensor, n_anchors: int, recipe: NetworkRecipe, generator: torch.Generator
 ) -> Tensor:
     if recipe.anchor_start in ("kmeans", "warm"):
         return kmeans_anchors(x, n_anchors, generator)
@@ -173,7 +162,7 @@ class ViewAnchors:
         Whose perturbation moves the anchors.
     views : list of v tensors of shape (n, r_a)
     n_anchors : int
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
     generator : torch.Generator
         On the CPU.
 
@@ -188,7 +177,7 @@ class ViewAnchors:
         network: Network,
         views: Sequence[PreparedView],
         n_anchors: int,
-        recipe: Recipe,
+        recipe: NetworkRecipe,
         generator: torch.Generator,
     ) -> None:
         dense = [x for x in views if isinstance(x, torch.Tensor)]
@@ -218,7 +207,7 @@ class ViewAnchors:
     def graphs(self) -> list[AnchorGraph]:
         """The graph of every anchor set, unperturbed, all views joint."""
         k = self.recipe.n_neighbors
-        return [self._graph(i, k, joint=True)[0] for i in range(len(self.sets))]
+        return [self._cached_graphs(i, k, joint=True)[0] for i in range(len(self.sets))]
 
     def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[Draw]:
         """The draws of an epoch: the next anchor set, then one in the views and Z."""
@@ -229,7 +218,7 @@ class ViewAnchors:
             at = self._visits % len(self.sets)
             self._visits += 1
             if self.network.perturbation is None:
-                graphs = self._graph(at, n_neighbors, recipe.joint_graph)
+                graphs = self._cached_graphs(at, n_neighbors, recipe.joint_graph)
             else:
                 u_hat = self.sets[at]
                 u = self.network.perturb(u_hat, noise_like(u_hat, self.generator))
@@ -255,7 +244,7 @@ class ViewAnchors:
         graphs = self.vote_graphs(z, self.recipe.n_neighbors)
         return torch.stack([anchor_means(graph, z) for graph in graphs]).mean(0)
 
-    def _graph(self, i: int, n_neighbors: int, joint: bool) -> list[AnchorGraph]:
+    def _cached_graphs(self, i: int, n_neighbors: int, joint: bool) -> list[AnchorGraph]:
         key = i, n_neighbors, joint
         if key not in self._graphs:
             self._graphs[key] = self._graphs_of(self.x, self.sets[i], n_neighbors, joint)

@@ -28,7 +28,7 @@ from dmac.anchor_graph import (
     rows_in_cache,
 )
 from dmac.compute.distances import block_distances, row_blocks, smallest
-from dmac.compute.threads import many, walk
+from dmac.compute.threads import many, map_parts
 
 _Pointwise: TypeAlias = Callable[..., tuple[Tensor, Tensor | None]]
 
@@ -39,7 +39,7 @@ class Assignment:
 
     Attributes
     ----------
-    nearest : torch.Tensor of shape (n, p)
+    distances : torch.Tensor of shape (n, p)
         The p smallest squared distances of every sample, ascending; differentiable.
     indices : torch.Tensor of shape (n, p), int64
         Whose they are.
@@ -47,7 +47,7 @@ class Assignment:
         The anchor learning loss, if it was asked for; differentiable.
     """
 
-    nearest: torch.Tensor
+    distances: torch.Tensor
     indices: torch.Tensor
     entropy: torch.Tensor | None
 
@@ -93,7 +93,7 @@ def assigned_graph(
     """
     check_neighbors(n_neighbors, len(u))
     assigned = assign(z, u, n_neighbors + 1, entropy=entropy)
-    return closed_form_graph(assigned.nearest, assigned.indices, len(u)), assigned.entropy
+    return closed_form_graph(assigned.distances, assigned.indices, len(u)), assigned.entropy
 
 
 def assignment_entropy(
@@ -166,7 +166,7 @@ class _Assign(torch.autograd.Function):
 
             slices, zero = rows_in_cache(len(z)), torch.zeros_like(du)
             if many(len(z)) and z.device.type == "cpu":
-                du = sum(walk(slices, lambda rows: add(rows, zero.clone())), start=du)
+                du = sum(map_parts(slices, lambda rows: add(rows, zero.clone())), start=du)
             else:
                 add(slices, du)
         return dz, du, None, None, None, None
@@ -188,7 +188,7 @@ def _search(z: Tensor, centre: Tensor, y: Tensor, n_nearest: int) -> tuple[Tenso
             nearest[rows], indices[rows] = smallest(d2, n_nearest)
             del d2  # before the next block: the same memory is still in the cache
 
-    walk(row_blocks(len(z), len(y), z.device, searched=True), search, z)
+    map_parts(row_blocks(len(z), len(y), z.device, searched=True), search, z)
     return nearest, indices
 
 
@@ -226,7 +226,7 @@ def _sweep(
         return loss, dy
 
     # Many small operations: so each thread has rows of its own, or they would wait for each other.
-    losses, dys = zip(*walk(row_blocks(n, len(y), z.device), sweep, z))
+    losses, dys = zip(*map_parts(row_blocks(n, len(y), z.device), sweep, z))
     grads = () if dz is None else (dz, sum(dys[1:], start=dys[0]))
     loss = sum(losses[1:], start=losses[0])
     return nearest, indices, (loss / n).to(z.dtype) + of_usage, grads

@@ -17,7 +17,7 @@ import scipy.sparse
 from dmac._types import Array, Floats, Matrix, Views
 from dmac.data.checks import as_sources, check_labels
 from dmac.data.linalg import as_dense
-from dmac.data.named_views import NamedView, as_named
+from dmac.data.named_views import as_named
 from dmac.data.names import in_order, index_of
 from dmac.data.source import Source, filled
 
@@ -85,8 +85,14 @@ def features_that_separate(
 
     clusters, gaps = standardized_differences(views, labels)
     view_names = range(1, len(gaps) + 1) if view_names is None else view_names
-    check_count("view_names", view_names, len(gaps))
-    columns = columns_of(as_named(views), [gap.shape[1] for gap in gaps], feature_names)
+    _check_count("view_names", view_names, len(gaps))
+    columns = [x.features for x in as_named(views)] if feature_names is None else feature_names
+    _check_count("feature_names", columns, len(gaps))
+    for a, (gap, names) in enumerate(zip(gaps, columns), 1):
+        if names is not None and len(names) != gap.shape[1]:
+            raise ValueError(
+                f"feature_names: view {a} has {gap.shape[1]} features, and {len(names)} names"
+            )
     tables = [
         pd.DataFrame(
             {
@@ -103,26 +109,10 @@ def features_that_separate(
     )
 
 
-def check_count(what: str, given: Sequence[Any], count: int, of: str = "views") -> None:
-    """Refuse names that are more or fewer than what they name."""
+def _check_count(what: str, given: Sequence[Any], count: int) -> None:
+    """Refuse names that are more or fewer than the views."""
     if len(given) != count:
-        raise ValueError(f"{what} has {len(given)} entries, and there are {count} {of}")
-
-
-def columns_of(
-    named: Sequence[NamedView],
-    widths: Sequence[int],
-    feature_names: Sequence[Sequence[Any] | None] | None,
-) -> Sequence[Sequence[Any] | None]:
-    """Names of the columns of each view: those given, or those of frames and files."""
-    given = [x.features for x in named] if feature_names is None else feature_names
-    check_count("feature_names", given, len(widths))
-    for a, (width, names) in enumerate(zip(widths, given), 1):
-        if names is not None and len(names) != width:
-            raise ValueError(
-                f"feature_names: view {a} has {width} features, and {len(names)} names"
-            )
-    return given
+        raise ValueError(f"{what} has {len(given)} entries, and there are {count} views")
 
 
 def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array, list[Floats]]:
@@ -164,7 +154,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     ValueError
         If views or labels are not usable, or all labels are the same.
     """
-    labels = in_order(labels, index_of(views))
+    labels = in_order(labels, index_of(views), "labels", "views")
     sources = as_sources(views, streamed=True, incomplete=True)
     codes = check_labels(labels, sources[0].shape[0])
     first = np.unique(codes, return_index=True)[1]

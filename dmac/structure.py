@@ -21,7 +21,7 @@ def structure_preservation_loss(z: Tensor, graph: AnchorGraph) -> Tensor:
     The trace form :eq:`eq:trace-form`,
 
     .. math:: L_{SP} = \mathrm{Tr}\big(Z^T (I - S D_S^{-1} S^T) Z\big)
-              = \|Z\|_F^2 - \sum_j \frac{\|(S^T Z)_j\|^2}{d_j},
+              = \|Z\|_F^2 - \sum_j \frac{\|(S^T Z)_j\|^2}{D_j},
 
     which is half the double sum :math:`\sum_{ij} g_{ij} \|z_i - z_j\|^2`, :eq:`eq:pairs-form`, in
     O(n k d). G, :eq:`eq:sample-graph`, is doubly stochastic, so moving every row of Z by the same

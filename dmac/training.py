@@ -19,7 +19,7 @@ from dmac import diagnostics
 from dmac.compute.checkpoint import Progress
 from dmac.compute.streaming import PreparedView
 from dmac.consistency import consistency_loss
-from dmac.recipes import Recipe
+from dmac.recipes import NetworkRecipe
 from dmac.sampling import AnchorSource, Draw, EmbeddingAnchors, ViewAnchors, embedding_draw
 from dmac.structure import closed_form_projection, structure_preservation_loss
 
@@ -49,9 +49,16 @@ class Losses:
 
 
 def joint_loss(
-    network: Network, zs: Sequence[Tensor], z: Tensor, u: Tensor, n_neighbors: int, recipe: Recipe
+    network: Network,
+    zs: Sequence[Tensor],
+    z: Tensor,
+    u: Tensor,
+    n_neighbors: int,
+    recipe: NetworkRecipe,
 ) -> Losses:
     r"""The joint loss :eq:`eq:joint-loss`, with a weight for each of the three terms.
+
+    It is for chapters and tests; a fit calls `losses_on`.
 
     .. math:: L = \sum_a \big( w_{AL} L_{AL}^{(a)} + w_{CM} L_{CM}^{(a)} + w_{SP} L_{SP}^{(a)} \big)
 
@@ -69,7 +76,7 @@ def joint_loss(
         Anchors, shared by the views.
     n_neighbors : int
         k, below m.
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
 
     Returns
     -------
@@ -88,9 +95,7 @@ def losses_on(
     zs: Sequence[Tensor],
     z: Tensor,
     draws: Sequence[Draw],
-    recipe: Recipe,
-    *,
-    idle: bool = True,
+    recipe: NetworkRecipe,
 ) -> Losses:
     """`joint_loss` on given draws of anchors and their graphs.
 
@@ -101,11 +106,8 @@ def losses_on(
         As in `joint_loss`.
     draws : list of dmac.sampling.Draw
         Their shares weigh the structure loss; the anchor learning and the consistency loss are
-        taken on the last. A term of weight 0 gets no gradient.
-    recipe : dmac.recipes.Recipe
-    idle : bool
-        Whether terms of weight 0 are measured; without that they are NaN here, and the total is the
-        same.
+        taken on the last. Of weight 0 these two are NaN, and no part of the total.
+    recipe : dmac.recipes.NetworkRecipe
 
     Returns
     -------
@@ -119,20 +121,18 @@ def losses_on(
             sp = sp + draw.share * scale * structure_preservation_loss(z, structure)
     draw = draws[-1]
     empty = sum(diagnostics.empty_anchors(g.degrees().detach()) for g in draw.graphs)
-    al = cm = z.new_tensor(math.nan)
-    if idle or recipe.al_weight > 0:
-        with torch.set_grad_enabled(recipe.al_weight > 0):
-            al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
-    if idle or recipe.cm_weight > 0:
-        with torch.set_grad_enabled(recipe.cm_weight > 0):
-            fs = [
-                convolve(graph, u)
-                for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
-            ]
-            cm = consistency_loss(fs, recipe.mutual_information)
-    weighed = (recipe.al_weight, al), (recipe.cm_weight, cm)
-    pulling = [*((w, term) for w, term in weighed if w > 0), (recipe.sp_weight, sp)]
-    total = sum((w * term for w, term in pulling), start=z.new_zeros(()))
+    total, al, cm = z.new_zeros(()), z.new_tensor(math.nan), z.new_tensor(math.nan)
+    if recipe.al_weight > 0:
+        al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
+        total = total + recipe.al_weight * al
+    if recipe.cm_weight > 0:
+        fs = [
+            convolve(graph, u)
+            for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
+        ]
+        cm = consistency_loss(fs, recipe.mutual_information)
+        total = total + recipe.cm_weight * cm
+    total = total + recipe.sp_weight * sp
     parts, v = len(draw.graphs), len(zs)
     return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
 
@@ -141,7 +141,7 @@ def losses_on(
 _NEIGHBOR_STEP = 5
 
 
-def neighbors_at(epoch: int, recipe: Recipe, n_anchors: int, n_clusters: int) -> int:
+def neighbors_at(epoch: int, recipe: NetworkRecipe, n_anchors: int, n_clusters: int) -> int:
     """Return k in a given epoch (counted from 1) under the recipe's schedule.
 
     After the first ``neighbor_delay`` epochs, and then after every ``neighbor_period``, k becomes
@@ -161,9 +161,6 @@ def neighbors_at(epoch: int, recipe: Recipe, n_anchors: int, n_clusters: int) ->
 class EpochRecord:
     """What one epoch of the main training did; every figure describes the state before its step.
 
-    A term of weight 0 moves nothing and costs a fifth of an epoch, so it is measured in every tenth
-    epoch only; in between, the record repeats the last measurement.
-
     Attributes
     ----------
     epoch : int
@@ -172,7 +169,7 @@ class EpochRecord:
         The joint loss, a weighted sum over views.
     anchor_learning, consistency, structure_preservation : float
         The three terms without their weights, averaged over the views: ``anchor_learning`` is
-        between 0 and log m.
+        between 0 and log m. The first two are NaN where their weight is 0.
     mean_cosine, effective_rank : float
         Of the fused embedding (:mod:`dmac.diagnostics`).
     empty_anchors : float
@@ -196,12 +193,12 @@ class EpochRecord:
 
 
 def draw_anchors(
-    network: Network, z: Tensor, n_anchors: int, recipe: Recipe, generator: torch.Generator
+    network: Network, z: Tensor, n_anchors: int, recipe: NetworkRecipe, generator: torch.Generator
 ) -> Tensor:
     """Anchors of an embedding: k-means, then the perturbation with fresh noise.
 
     The noise and the draws of k-means++ come from ``generator`` (on the CPU), so that the same seed
-    gives the same draws on every device.
+    gives the same draws on every device. For chapters and tests; a fit has an `anchor_source`.
     """
     return EmbeddingAnchors(network, n_anchors, recipe, generator).anchors(z)
 
@@ -210,7 +207,7 @@ def anchor_source(
     network: Network,
     views: Sequence[PreparedView],
     n_anchors: int,
-    recipe: Recipe,
+    recipe: NetworkRecipe,
     generator: torch.Generator,
 ) -> AnchorSource:
     """What draws the anchors and graphs of an epoch under a recipe: see :mod:`dmac.sampling`."""
@@ -233,22 +230,18 @@ def _start_in_closed_form(network: Network, views: Sequence[Any], source: Any) -
             linear.bias.copy_(bias)
 
 
-def _step_size(epoch: int, recipe: Recipe) -> float:
+def _step_size(epoch: int, recipe: NetworkRecipe) -> float:
     """The step size of an epoch, counted from 1: that of the recipe, or falling to 0 from it."""
     if recipe.schedule == "constant":
         return recipe.lr
     return recipe.lr * ((1 + math.cos(math.pi * (epoch - 1) / recipe.epochs)) / 2)
 
 
-def _optimiser(network: Network, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimiser(network: Network, recipe: NetworkRecipe) -> torch.optim.Optimizer:
     used = [network.encoders, network.convolutions, network.perturbation]
     parameters = [p for module in used if module is not None for p in module.parameters()]
     kind = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}[recipe.optimizer]
     return kind(parameters, lr=recipe.lr)
-
-
-# Epochs between two measurements of a term of weight 0.
-_MEASURE_EVERY = 10
 
 
 def train(
@@ -256,9 +249,8 @@ def train(
     views: Sequence[PreparedView],
     n_clusters: int,
     source: AnchorSource,
-    recipe: Recipe,
+    recipe: NetworkRecipe,
     progress: Progress | None = None,
-    history: Sequence[EpochRecord] = (),
 ) -> Iterator[EpochRecord]:
     """Minimise the joint loss :eq:`eq:joint-loss`, full batch.
 
@@ -274,11 +266,9 @@ def train(
         c.
     source : dmac.sampling.EmbeddingAnchors or dmac.sampling.ViewAnchors
         From `anchor_source`; draws the noise and the anchors.
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
     progress : dmac.compute.checkpoint.Progress, optional
         Where an earlier run stopped, and where this one is.
-    history : sequence of EpochRecord
-        The records of the epochs that an earlier run has done.
 
     Yields
     ------
@@ -295,12 +285,10 @@ def train(
         _start_in_closed_form(network, views, source)
     optimiser = _optimiser(network, recipe)
     progress.begin(optimiser)
-    record = history[-1] if history else None
     for epoch in range(progress.epoch + 1, recipe.epochs + 1):
         k = neighbors_at(epoch, recipe, source.n_anchors, n_clusters)
-        last = None if (epoch - 1) % _MEASURE_EVERY == 0 else record
         optimiser.param_groups[0]["lr"] = _step_size(epoch, recipe)
-        record = _epoch(epoch, k, network, views, source, recipe, optimiser, last)
+        record = _epoch(epoch, k, network, views, source, recipe, optimiser)
         progress.epoch = epoch
         yield record
 
@@ -311,30 +299,25 @@ def _epoch(
     network: Network,
     views: Sequence[PreparedView],
     source: AnchorSource,
-    recipe: Recipe,
+    recipe: NetworkRecipe,
     optimiser: torch.optim.Optimizer,
-    last: EpochRecord | None,
 ) -> EpochRecord:
-    """One step; a function of its own so that nothing of an epoch outlives it.
-
-    ``last`` is the record from which terms of weight 0 are taken, or None to measure them.
-    """
+    """One step; a function of its own so that nothing of an epoch outlives it."""
     start = time.perf_counter()
     zs, z = network.embed(views)
     draws = source.draws(zs, z, k)
-    losses = losses_on(network, zs, z, draws, recipe, idle=last is None)
+    losses = losses_on(network, zs, z, draws, recipe)
     optimiser.zero_grad()
     losses.total.backward()
     optimiser.step()
     value = losses.total.item()
     if not math.isfinite(value):
         raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")
-    earlier = (None, None) if last is None else (last.anchor_learning, last.consistency)
     return EpochRecord(
         epoch,
         value,
-        _term_value(losses.anchor_learning, recipe.al_weight, earlier[0]),
-        _term_value(losses.consistency, recipe.cm_weight, earlier[1]),
+        losses.anchor_learning.item(),
+        losses.consistency.item(),
         losses.structure_preservation.item(),
         diagnostics.mean_cosine(z),
         diagnostics.effective_rank(z),
@@ -342,7 +325,3 @@ def _epoch(
         k,
         time.perf_counter() - start,
     )
-
-
-def _term_value(term: Tensor, weight: float, last: float | None) -> float:
-    return last if weight == 0 and last is not None else term.item()

@@ -6,7 +6,7 @@ Chapter 1 of the book shows it; :mod:`dmac.data.whitening` puts views on one sca
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -127,6 +127,10 @@ def load(
     views_key: str | Sequence[str] | None = None,
     labels_key: str | Literal[False] | None = None,
     transposed: bool | None = None,
+    missing: str | float | Sequence[str | float] = (),
+    columns: Mapping[str, str] | None = None,
+    drop: str | Sequence[str] = (),
+    fill: str | float | None = None,
 ) -> MultiViewData:
     """Load multi-view data by name, from a file, or from several.
 
@@ -144,6 +148,13 @@ def load(
     views_key, labels_key, transposed
         Which variables or files to read, and which way round; see
         :func:`dmac.data.readers.read_views`. Needed only where there is more than one way.
+    missing : str, float or list of those
+        Codes that stand for what is missing, as -999: a row of them is a sample that lacks the
+        view, and one in a row that has values is refused, where ``fill`` does not say what stands
+        there.
+    columns, drop, fill
+        Groups of columns that are views, columns that are left out, and what stands in gaps; see
+        :func:`dmac.data.readers.read_views`.
 
     Returns
     -------
@@ -173,7 +184,16 @@ def load(
     array([0, 4, 9])
     """
     paths, name, about, views_key, labels_key = _found(source, views_key, labels_key)
-    read = read_views(paths, views_key=views_key, labels_key=labels_key, transposed=transposed)
+    read = read_views(
+        paths,
+        views_key=views_key,
+        labels_key=labels_key,
+        transposed=transposed,
+        missing=_several(missing),
+        columns=columns,
+        drop=_several(drop),
+        fill=fill,
+    )
     told = [f"{item} was left out, since {reason}" for item, reason in read.left_out.items()]
     if name is None and told and not (views_key or labels_key is False):
         warn("; ".join([*told, "views_key= names the views"]))
@@ -235,6 +255,11 @@ def _found(
     entry = DATASETS[name]
     labels_key = entry.labels_key if labels_key is None else labels_key
     return [registry.fetch(name)], name, entry.description, keys or [*entry.views_key], labels_key
+
+
+def _several(given: Any) -> list[Any]:
+    """One thing, or several of them, as a list."""
+    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def _known_name(source: str | Path) -> str | None:

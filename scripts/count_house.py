@@ -2,8 +2,9 @@
 
     python scripts/count_house.py [another checkout]
 
-Docstrings are no statements. The number of floors is that of modules in the longest chain of
-imports. Large functions are those of more than 50 statements or a complexity above 15, by ruff.
+Docstrings are no statements. Hidden names are those that one statement assigns from a tuple beside
+its first: ``a, b = 1, 2`` hides one. The number of floors is that of modules in the longest chain
+of imports. Large functions are those of more than 50 statements or a complexity above 15, by ruff.
 """
 
 import ast
@@ -42,6 +43,13 @@ def n_statements(text):
     return len(nodes) - sum(said)
 
 
+def n_hidden(text):
+    """How many names tuples assign from tuples, beside the first of each."""
+    assigned = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assign)]
+    pairs = [node for node in assigned if isinstance(node.value, ast.Tuple)]
+    return sum(len(n.targets[0].elts) - 1 for n in pairs if isinstance(n.targets[0], ast.Tuple))
+
+
 if __name__ == "__main__":
     names = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True)
     sizes = defaultdict(Counter)
@@ -49,9 +57,10 @@ if __name__ == "__main__":
         name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
         folder = next((f for f in FOLDERS if name.startswith(f"{f}/")), "elsewhere")
         size = Counter(files=1, lines=len(text.splitlines()), statements=n_statements(text))
+        size["hidden"] = n_hidden(text)
         sizes[folder] += size
         sizes["all"] += size
-    columns = ("files", "lines", "statements")
+    columns = ("files", "lines", "statements", "hidden")
     print(f"{'folder':30}" + "".join(f"{column:>12}" for column in columns))
     for folder in filter(sizes.get, (*FOLDERS, "elsewhere", "all")):
         print(f"{folder:30}" + "".join(f"{sizes[folder][column]:12,}" for column in columns))

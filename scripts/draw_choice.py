@@ -10,7 +10,7 @@ QUESTIONS = (
     (("A network wanted,", "from views to embedding?"), ("REVISED, and", "AGC"), GREEN),
 )
 REST = ("AGC, anchor-graph", "clustering: seconds")
-BESIDE = ("With each, run what the table names.", "If they disagree, look at the samples.")
+BESIDE = ("With each, run PCA + Leiden.", "If they disagree, look at the samples.")
 
 
 def draw():

@@ -96,8 +96,8 @@ def arrow(*points):
     )
 
 
-def act(*points):
-    """Where a loss acts: a dashed line."""
+def dashed_line(*points):
+    """A dashed line from a loss to what it trains."""
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
     return (
         f'<polyline points="{path}" fill="none" stroke="{RED}" stroke-width="1.8" '
@@ -165,8 +165,8 @@ def view(y, a):
 
 #: Everything in the picture, as pairs of the part's name and its SVG, from back to front.
 ELEMENTS = [
-    ("structure", act((330, 153), (330, 286), (224, 286))),
-    ("anchor learning", act((177, LANE), (101, LANE))),
+    ("structure", dashed_line((330, 153), (330, 286), (224, 286))),
+    ("anchor learning", dashed_line((177, LANE), (101, LANE))),
     *view(TOP, "1"),
     *view(LOW, ITALIC.format("v")),
     ("views", text(42, 30, "views", True)),
@@ -201,7 +201,7 @@ ELEMENTS = [
         matrix(514, 311, 48, 56, PURPLE, BOLD.format("F") + upper(ITALIC.format("a")), 3),
     ),
     ("clusters", text(520, 376, "clusters", True)),
-    ("consistency", act((550, 294), (580, 294)) + pill(603, 294, "CM")),
+    ("consistency", dashed_line((550, 294), (580, 294)) + pill(603, 294, "CM")),
     ("anchor learning", pill(70, LANE, "AL") + text(70, 264, "entropy", True)),
     ("structure", pill(330, 262, "SP")),
 ]

@@ -1,6 +1,7 @@
 """What each system of the field builds and learns, in small pictures.
 
-The shapes are those of the model's picture, and a legend names them; what is learned is filled.
+The shapes are those of the model's picture, and a legend names them; what is learned is filled. A
+picture has two rows, so that it is as wide as the screen of a telephone.
 """
 
 import re
@@ -20,8 +21,8 @@ from draw_model import (
     text,
 )
 
-WIDTH, HEIGHT = 640, 116
-MIDDLE = 46  # of the row of shapes
+WIDTH, HEIGHT = 400, 252
+MIDDLE, ROW = 46, 136  # of the first row of shapes; from a row to the next
 
 #: Each system's steps, from its views to its labels: shape, words below, whether it is learned.
 SYSTEMS = {
@@ -125,7 +126,7 @@ SHAPES = {
     "mixture": sheet(32, 64, GREEN, "S", 6),
     "networks": several(network(0, 0)),
     "network": network(0, 0),
-    "vectors": sheet(30, 58, BLUE, "", 6),
+    "vectors": sheet(30, 58, BLUE, "V", 6),
     "features": several(sheet(36, 54, BLUE, "H")),
     "embedding": sheet(38, 58, BLUE, "Z", 6),
     "softmax": several(sheet(36, 54, PURPLE, "Q")),
@@ -145,18 +146,26 @@ LEGEND = (
 )
 
 
-def place(x, kind, words, learned=True):
+def place(x, y, kind, words, learned=True):
     """A shape with its words below, white if it is not learned."""
     shape = SHAPES[kind]
     if not learned:
         shape = re.sub("|".join(f'fill="{fill}"' for fill in FILL.values()), 'fill="#fff"', shape)
-    return f'<g transform="translate({x:g} {MIDDLE})">{shape}</g>' + text(
-        f"{x:g}", 107, words, True
-    )
+    shape = f'<g transform="translate({x:g} {y:g})">{shape}</g>'
+    return shape + text(f"{x:g}", f"{y + 61:g}", words, True)
+
+
+def join(start, end):
+    """An arrow between two shapes: to the right, down, or to the left."""
+    (x0, y0), (x1, y1) = start, end
+    if y0 < y1:
+        return arrow((x0, y0 + 70), (x1, y1 - 52))
+    side = (46, -38) if x0 < x1 else (-42, 54)  # what is stacked is so to the right
+    return arrow((x0 + side[0], y0), (x1 + side[1], y1))
 
 
 def draw(system):
-    """The picture of a system.
+    """The picture of a system: to the right, down, and back.
 
     Parameters
     ----------
@@ -169,22 +178,24 @@ def draw(system):
         An SVG file.
     """
     steps = (("views", "views", False), *SYSTEMS[system])
-    gap = (WIDTH - 110) / (len(steps) - 1)
-    drawn = [place(48 + gap * i, *step) for i, step in enumerate(steps)]
-    ends = [48 + gap * i for i in range(len(steps))]
-    drawn += [arrow((a + 46, MIDDLE), (b - 38, MIDDLE)) for a, b in zip(ends, ends[1:])]
+    columns = -(-len(steps) // 2)
+    gap = (WIDTH - 110) / (columns - 1)
+    order = [*range(columns), *reversed(range(columns))][: len(steps)]
+    places = [(48 + gap * at, MIDDLE + ROW * (i >= columns)) for i, at in enumerate(order)]
+    drawn = [place(*at, *step) for at, step in zip(places, steps)]
+    drawn += map(join, places, places[1:])
     return picture(system, WIDTH, HEIGHT, FIXED, drawn)
 
 
 def draw_legend():
-    """The shapes of the pictures, named; learned and given ones apart.
+    """The shapes of the pictures, named; below, learned and given ones apart.
 
     Returns
     -------
     str
         An SVG file.
     """
-    places = (48, 158, 286, 382, 450, 536, 602)
-    drawn = [place(x, *one) for x, one in zip(places, LEGEND)]
-    drawn.append('<path d="M492 6V110" stroke="#3d3d3d" stroke-width="0.8"/>')
+    places = [(48, 0), (176, 0), (320, 0), (48, 1), (132, 1), (252, 1), (334, 1)]
+    drawn = [place(x, MIDDLE + ROW * row, *one) for (x, row), one in zip(places, LEGEND)]
+    drawn.append(f'<path d="M192 {MIDDLE + ROW - 40}v100" stroke="#3d3d3d" stroke-width="0.8"/>')
     return picture("The shapes and what they stand for", WIDTH, HEIGHT, FIXED, drawn)

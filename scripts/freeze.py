@@ -2,7 +2,7 @@
 
     python scripts/freeze.py before            # writes arrays into the folder "before"
     python scripts/freeze.py after --against before
-    python scripts/freeze.py sets --sets      # CLOSED_FORM on every data set at hand
+    python scripts/freeze.py sets --sets      # CLOSED_FORM_0_2 on every data set at hand
 
 It fits the four recipes on mfeat, PIE and BBC (those that ``DMAC_DATA`` has) with two seeds and one
 thread, and every idea of a chapter once; of each fit it keeps labels, Z, centres, the
@@ -31,7 +31,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
 from dmac.estimators import CollapseWarning, estimator_of
-from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, PUBLISHED, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM_0_2, CLOSED_FORM_2026_11, PUBLISHED, RELEASED, REVISED
+from experiments import level_choice, sealed
 from experiments.studies import IDEAS, SPECTRAL_IDEAS, variant
 
 DATASETS, SEEDS = ("mfeat", "PIE", "BBC"), (1, 2)
@@ -39,7 +40,7 @@ RECIPES = {
     "published": dataclasses.replace(PUBLISHED, epochs=5),
     "released": dataclasses.replace(RELEASED, pretrain_epochs=5, epochs=25),
     "revised": dataclasses.replace(REVISED, epochs=10),
-    "closed_form": CLOSED_FORM,
+    "closed_form_0_2": CLOSED_FORM_0_2,
     "closed_form_2026_11": CLOSED_FORM_2026_11,
 }
 
@@ -101,7 +102,7 @@ def main():
     parser.add_argument("folder", type=Path, help="where the arrays are written")
     parser.add_argument("--against", type=Path, help="a folder that was written before")
     parser.add_argument("--only", default="", help="fits whose name has this in it")
-    parser.add_argument("--sets", action="store_true", help="CLOSED_FORM on every data set")
+    parser.add_argument("--sets", action="store_true", help="CLOSED_FORM_0_2 on every data set")
     given = parser.parse_args()
     torch.set_num_threads(1)
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -113,11 +114,12 @@ def main():
     }
     fits |= {f"mfeat, {name}": ("mfeat", recipe, 1) for name, recipe in ideas().items()}
     if given.sets:
-        fits = {f"closed_form on {name}": (name, CLOSED_FORM, 0) for name in dmac.available()}
+        sets = [*dmac.available(), *sealed.SETS]
+        fits = {f"closed_form_0_2 on {name}": (name, CLOSED_FORM_0_2, 0) for name in sets}
     for name, (dataset, recipe, seed) in fits.items():
         if given.only not in name:
             continue
-        arrays = freeze(dmac.load(dataset), recipe, seed)
+        arrays = freeze(level_choice.load(dataset), recipe, seed)
         np.savez(given.folder / f"{name}.npz", **arrays)
         whole = hashlib.sha256(b"".join(x.tobytes() for x in arrays.values())).hexdigest()
         print(f"{name:45} {whole[:16]}", flush=True)

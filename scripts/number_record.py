@@ -1,4 +1,7 @@
-"""A small Sphinx extension: the pages of the record are numbered R1, R2, ..., not as chapters."""
+"""A small Sphinx extension: the pages of the record are numbered R1, R2, ..., not as chapters.
+
+Figures and tables of pages without a number are A1, A2, ..., so that none looks like a chapter's.
+"""
 
 from docutils import nodes
 
@@ -22,7 +25,13 @@ def renumber(app, env):
             letter = f"R{pages.index(name) + 1}"
             for numbers in env.toc_fignumbers.get(name, {}).values():
                 numbers |= {key: (letter, i) for i, key in enumerate(numbers, 1)}
-    return [RECORD, *pages]
+    plain = []
+    for name, kinds in env.toc_fignumbers.items():
+        for numbers in kinds.values():
+            alone = {key: (f"A{n[0]}",) for key, n in numbers.items() if len(n) == 1}
+            numbers |= alone
+            plain += [name] * bool(alone)
+    return [RECORD, *pages, *plain]
 
 
 def setup(app):

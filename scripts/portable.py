@@ -135,14 +135,17 @@ def packed(source, folder="stored", carried=()):
         return None
     kept = {name: _kept(file, runs) for name, file in files.items()}
     text = base64.b85encode(lzma.compress(json.dumps(kept).encode(), preset=9)).decode()
+    lines = "\n".join(text[i : i + 100] for i in range(0, len(text), 100))
     return (
-        "# The files that this chapter reads, packed.\n"
-        "import base64\nimport json\nimport lzma\nfrom pathlib import Path\n\n"
-        f'packed = "{text}"\n'
-        "for name, text in json.loads(lzma.decompress(base64.b85decode(packed))).items():\n"
-        f'    file = Path("{folder}", name)\n'
-        "    file.parent.mkdir(parents=True, exist_ok=True)\n"
-        '    file.write_text(text, encoding="utf-8")'
+        f"# The files that this chapter reads are packed below; this writes them to {folder}.\n"
+        "import base64\nimport json\nimport lzma\nfrom pathlib import Path\n\n\n"
+        "def unpack(packed):\n"
+        '    packed = lzma.decompress(base64.b85decode("".join(packed.split())))\n'
+        "    for name, text in json.loads(packed).items():\n"
+        f'        file = Path("{folder}", name)\n'
+        "        file.parent.mkdir(parents=True, exist_ok=True)\n"
+        '        file.write_text(text, encoding="utf-8")\n\n\n'
+        f'unpack("""\n{lines}\n""")'
     )
 
 

@@ -26,8 +26,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 from experiments import compare as comparisons
-from experiments import plan, studies
-from experiments import records as experiments
+from experiments import plan, records, studies
 from experiments.run import Spec, make_run
 
 OTHER_DATA = "{} is not what the stored run was made on: its hash is {}"
@@ -73,20 +72,19 @@ def save(store, given, variants=studies.REPEATED, **options):
     Without the cache of pre-trained weights: those were computed with the other arithmetic.
     """
     seeds, names = range(1, given.seeds + 1), given.datasets or list(studies.MAIN)
-    again = experiments.open_repeated(given.results, given.save).refresh()
+    again = records.open_repeated(given.results, given.save).refresh()
     specs = plan.specs(variants, names, seeds, "comparison")
-    first = experiments.index(store)
+    first = records.index(store)
     for spec in specs:
         identity = spec.identity(**options)
         data_hash = identity.pop("data")
-        record = first.get(experiments.run_name(**identity))
+        record = first.get(records.run_name(**identity))
         if record is not None and record["data"] != data_hash:
             raise ValueError(OTHER_DATA.format(spec.dataset, data_hash))
-    for record in experiments.complete(specs, again, n_jobs=given.jobs, **options):
+    for record in records.complete(specs, again, n_jobs=given.jobs, **options):
         print(f"{record['dataset']}, {record['method']}, seed {record['seed']}", flush=True)
     frames = [
-        experiments.runs(records, variants, names, seeds)
-        for records in (first, experiments.index(again))
+        records.runs(found, variants, names, seeds) for found in (first, records.index(again))
     ]
     tables = [comparisons.compare_repeats(*frames, metric) for metric in ("acc", "nmi")]
     print(tables[0].round(2).to_string())
@@ -99,14 +97,14 @@ def main(arguments=None):
     parser.add_argument("--datasets", nargs="+", help="by default all that have stored runs")
     parser.add_argument("--draw", type=int, default=0, help="the seed of the draw of runs")
     parser.add_argument("--points", type=float, default=0.5, help="the largest difference allowed")
-    parser.add_argument("--results", type=Path, default=experiments.RESULTS)
+    parser.add_argument("--results", type=Path, default=records.RESULTS)
     parser.add_argument("--save", metavar="NAME", help="of the store of repeated runs")
     parser.add_argument(
         "--seeds", type=int, default=studies.FEW, help="with --save: 1, 2, ..., SEEDS"
     )
     parser.add_argument("--jobs", type=int, default=1, help="with --save: processes")
     given = parser.parse_args(arguments)
-    store = experiments.open_store(given.results).refresh()
+    store = records.open_store(given.results).refresh()
     worst = save(store, given) if given.save else draw(store, given)
     return int(worst > given.points)
 

@@ -29,18 +29,17 @@ from tqdm import tqdm
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
-from experiments import libraries, plan, sealed, studies
-from experiments import records as experiments
+from experiments import libraries, plan, records, sealed, studies
 from experiments.store import key_of
 
 #: Seconds that a run is taken to need where none like it is stored.
 UNKNOWN = 60
 
 
-def seconds_of(records):
+def seconds_of(runs):
     """Median seconds of stored runs by data set and method, and for DMAC by its epochs."""
     seconds = defaultdict(list)
-    for record in records:
+    for record in runs:
         taken = record.get("seconds")
         taken = taken["fit"] if isinstance(taken, dict) else taken
         if taken is not None:
@@ -81,7 +80,7 @@ def plan_missing(stages, store):
     seconds, planned, total, possible = seconds_of(store.records.values()), set(), 0.0, {}
     said = "{:18s} {:5d} runs missing, about {:5.2f} core hours"
     for stage, specs in stages.items():
-        missing = experiments.missing(specs, store)
+        missing = records.missing(specs, store)
         possible[stage] = [s for s in missing if libraries.is_runnable(s.method, s.settings)]
         if absent := len(missing) - len(possible[stage]):
             print(f"{stage:18s} {absent:5d} runs need a library that is not here")
@@ -106,11 +105,11 @@ def main():
     methods = dict(choices=sorted(names), default=names, metavar="METHOD")
     parser.add_argument("--methods", nargs="+", help="by default all of the stages", **methods)
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    parser.add_argument("--results", type=Path, default=experiments.RESULTS, help="their folder")
-    parser.add_argument("--cache", type=Path, default=experiments.cache(), help="of weights")
+    parser.add_argument("--results", type=Path, default=records.RESULTS, help="their folder")
+    parser.add_argument("--cache", type=Path, default=records.cache(), help="of weights")
     parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
     given = parser.parse_args()
-    store = experiments.open_store(given.results).refresh()
+    store = records.open_store(given.results).refresh()
     stages, number = plan_missing(chosen(given), store)
     if given.dry_run:
         print(sealed.state(sealed.asked(store)), "See python -m experiments.sealed --dry-run.")
@@ -119,7 +118,7 @@ def main():
         for stage, specs in stages.items():
             bar.set_description(stage)
             jobs = 1 if stage.endswith("seconds") else given.jobs
-            for record in experiments.complete(specs, store, n_jobs=jobs, pretrained=given.cache):
+            for record in records.complete(specs, store, n_jobs=jobs, pretrained=given.cache):
                 bar.update()
                 bar.write(show(stage, record))
 

@@ -1,7 +1,8 @@
 """A small Sphinx extension: a tick after a number of a run opens the assertions that hold it.
 
 An assertion holds a number if both read the same value of a variable. The variables of a number
-are those that `glue` is given, and in the same cell those that they are made of.
+are those that `glue` is given, and in the same cell those that they are made of. A paragraph of
+many numbers has one tick, at its last number. No line ends between a number and its unit.
 """
 
 import ast
@@ -24,6 +25,10 @@ TICK = (
     '</button><span class="checks" id="{id}" popover><span>The page is only built if this holds:'
     "</span><code>{code}</code></span>"
 )
+
+
+#: From so many numbers on a paragraph has one tick for all.
+MANY = 5
 
 
 def reads(tree):
@@ -108,6 +113,23 @@ class KeyedText(PasteTextRole):
         return found, messages
 
 
+#: Characters of a number with its interval; what is longer, as a list of names, may be broken.
+LONGEST = 24
+
+
+def keep_whole(node, *more):
+    """Put a number, more, and what follows up to a space into one part that no line breaks."""
+    parent, at = node.parent, node.parent.index(node)
+    after = parent[at + 1] if at + 1 < len(parent) else ""
+    end = re.match(r"(\s%)?\S*", after if isinstance(after, nodes.Text) else "").end()
+    if end:
+        parent[at + 1] = nodes.Text(after[end:])
+        more = (*more, nodes.Text(after[:end]))
+    whole = nodes.inline(classes=["whole"] if len(node.astext()) <= LONGEST else [])
+    parent[at] = whole
+    whole += [node, *more]
+
+
 class AddTicks(SphinxPostTransform):
     """A tick after each number that an assertion holds."""
 
@@ -122,12 +144,20 @@ class AddTicks(SphinxPostTransform):
         origins = {key: one["metadata"]["scrapbook"]["origin"] for key, one in stored.items()}
         cells = nbformat.read(path, 4).cells
         held = checks([cell.source for cell in cells if cell.cell_type == "code"], origins)
-        for number, node in enumerate(self.document.findall(nodes.inline)):
-            code = held.get(node.get("glued"))
-            within = isinstance(node.parent, nodes.caption)
-            if code and not within and re.search(r"\d", node.astext()):
-                text = TICK.format(id=f"check-{number}", code=html.escape("\n".join(code)))
-                node.parent.insert(node.parent.index(node) + 1, nodes.raw("", text, format="html"))
+        found = collections.defaultdict(list)
+        for node in self.document.findall(nodes.inline):
+            if "glued" in node and re.search(r"\d", node.astext()):
+                found[id(node.parent)].append(node)
+        for place, numbers in enumerate(found.values()):
+            code = [held.get(node["glued"], []) for node in numbers]
+            if isinstance(numbers[0].parent, nodes.caption):
+                code = [[] for _ in numbers]
+            elif sum(map(bool, code)) >= MANY:
+                together = dict.fromkeys(one for lines in code for one in lines)
+                code = [[] for _ in numbers[1:]] + [list(together)]
+            for i, (node, lines) in enumerate(zip(numbers, code)):
+                text = TICK.format(id=f"check-{place}-{i}", code=html.escape("\n".join(lines)))
+                keep_whole(node, *([nodes.raw("", text, format="html")] if lines else []))
 
 
 def setup(app):

@@ -221,7 +221,7 @@ ACCEPTED = [
     values(
         "nothing but zeros",
         np.zeros((40, 4)),
-        warns="40 of 40 samples are zero in every view|1 of 2 clusters came out",
+        warns="40 of 40 samples are zero in every view|only 1 of 2 clusters have samples",
     ),
     values("around 1e300", 1e300 * X),
     values("denormal, around 1e-310", 1e-310 * X),
@@ -347,7 +347,7 @@ BAD = {
         (
             "a sample that lacks all views",
             lambda: [named(with_entry(np.nan, column=slice(None))), named(SECOND, [*range(3)])],
-            "sample patient 3 lacks all views: drop it",
+            "sample patient 3 lacks all views: remove it",
         ),
         (
             "a name that is missing, beside another frame",

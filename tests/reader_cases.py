@@ -79,6 +79,8 @@ def write_arrays(path, arrays):
         with h5py.File(path, "w") as file:
             for name, x in arrays.items():
                 file[name] = x
+                if name.endswith("block0_values"):
+                    file[name].parent.attrs["pandas_type"] = "frame"
 
 
 def cell(x):
@@ -369,8 +371,8 @@ BAD = [
             ("nothing", b"", "x.csv cannot be read: it is empty"),
             ("comments alone", b"# a\n# b\n", "x.csv cannot be read: it is empty"),
             ("a header alone", b"id,b\n", "no table of numbers that is a view. It has x .0 x"),
-            ("Latin-1", "a,b\nü,1\n".encode("latin-1"), "x.csv .*codec.*encoding='latin-1'"),
-            ("UTF-16", b"\xff\xfe1,2\n", "x.csv .*codec.*encoding='latin-1'"),
+            ("Latin-1", "a,b\nü,1\n".encode("latin-1"), r"x.csv .*codec.*read_text\(.latin-1.\)"),
+            ("UTF-16 cut short", b"\xff\xfe1,2\n", "x.csv "),
             (
                 "a point between thousands",
                 "a;b\n1;0,5\n2;1.234,5\n",
@@ -379,18 +381,18 @@ BAD = [
             ("perhaps thousands", b"a;b\n1.234;0,5\n", "line 2, column 1 holds '1.234' .*decimal="),
             ("perhaps thousands, all", b"a;b\n0,5;1.234\n1;2.345\n", "line 2, column 2 holds '1.2"),
             ("too few cells", b"1,2\n3\n", "line 2, column 2 is empty"),
-            ("too many", b"1,2\n3,4\n5,6,7\n", "Expected 2 fields in line 3, saw 3; lines above"),
+            ("too many", b"1,2\n3,4\n5,6,7\n", "Expected 2 fields in line 3, saw 3; a cell with"),
             (
                 "an empty cell",
                 b"1,2\n3,\n",
-                "line 2, column 2 is empty; write a number, as by frame",
+                "line 2, column 2 is empty; fill='median' fills gaps, as frame",
             ),
             (
                 "empty cells",
                 b"1,2,\n3,,4\n",
                 "line 1, column 3 is empty, the first of 2 such cells;",
             ),
-            ("NA", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; write"),
+            ("NA", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill="),
             ("a word", b"a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
             ("infinity", b"1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
             ("below comments", b"# x\na,b\n1,2\n3,no\n", "line 4, column 2 holds 'no'"),
@@ -408,19 +410,27 @@ BAD = [
             ("a column alone", "x\ny\n", "column 1 .x, ..."),
             ("spaces", "a b\nx 1\n", r"parted by ' ': pandas.read_csv.file, sep=' '."),
             ("colons", "a:b\n1:2\n3:4\n", "sep=':'"),
-            ("units", "n,b\n5 %,1\n5 %,2\n5 %,2\n", "n may be numbers with units: frame.'n'. = "),
+            (
+                "units",
+                "n,b\n5 %,1\n5 %,2\n5 %,2\n",
+                "n may be numbers with units and commas between thousands: frame..'n'.. = ",
+            ),
             (
                 "thousands",
                 'a,b\n"1,234.50",1\n"2,345.60",2\n"0.50",3\n',
-                'a may be numbers with commas between thousands: .*thousands=","',
+                "a may be numbers with commas between thousands: .*replace",
             ),
             ("thousands, spaces", "a,b\n1 234.5,1\n2 345,2\n17,3\n", "a may be numbers with signs"),
             (
                 "decimal commas between commas",
                 'a,b\n"1,5",1\n"2,25",2\n"0,5",3\n',
-                'numbers with decimal commas: .*decimal=","',
+                "numbers with decimal commas: .*replace",
             ),
-            ("dates", with_columns(seen=DATES), "seen may be dates: frame.'seen'. = pandas.to_da"),
+            (
+                "dates",
+                with_columns(seen=DATES),
+                "seen may be dates: frame..'seen'.. = .*pandas.to_da",
+            ),
             (
                 "categories",
                 with_columns(site=PLACES_OF, sex=np.where(CLASSES, "f", "m")),
@@ -430,19 +440,19 @@ BAD = [
             (
                 "half of a key",
                 with_columns(country=np.repeat(["A", "B", "C"], 10), year=np.tile(COUNTS[:10], 3)),
-                r"country and year look like two halves of a name: frame.index = frame\['coun",
+                r"country and year look like two halves of a name: frame.set_index.frame\['coun",
             ),
             (
                 "a long table",
                 LONG.to_csv(),
-                r"frame.pivot\(index=frame.columns\[0\], columns=\['feat",
+                r"frame.assign\(_=frame\['feature'\].*pivot\(index=frame.columns\[0\]",
             ),
             (
                 "a long table with views",
                 LONG.assign(view=np.where(LONG.feature < "g3", "rna", "meth")).to_csv(
                     index_label="who"
                 ),
-                r"frame.pivot\(index='who', columns=\['feature', 'view'\], values='value'\)",
+                r"frame.assign\(_=.*'feature'.*'view'.*pivot\(index='who', columns='_'",
             ),
         )
     ),
@@ -723,7 +733,7 @@ NAMED = [
     Case(
         "tables of the same columns",
         {f"{a}.csv": turned(x, WORDS, start=a) for a, x in zip("ab", VIEWS)},
-        error="have the same columns and other rows, .*say transposed=True; otherwise transposed=F",
+        error="have the same columns and other rows.*say transposed=True; otherwise transposed=F",
     ),
     Case(
         "tables of the same columns, turned",
@@ -770,7 +780,7 @@ NAMED = [
     Case(
         "a sample that lacks all",
         {"a.csv": "id,a,b\np,1,2\nq,,\nr,3,4\n", "b.csv": "id,c\np,1\nq,\nr,3\n"},
-        error="sample q lacks all views: drop it",
+        error="sample q lacks all views: remove it",
     ),
     Case(
         "tables, an array and classes in one line, turned",
@@ -1156,7 +1166,321 @@ KNOWN = [
         classes=CLASSES,
     ),
 ]
-CASES = [*EVERY_KIND, *CALLED, *HEADERS, *BAD, *NAMED, *KNOWN]
+# --- what strangers brought: rows of other people, codes, headers, networks
+
+SHUFFLED = [WORDS[i] for i in ORDER]
+OF_IDS = {"rna": VIEWS[0], "protein": VIEWS[1][ORDER]}
+GROUPED = {
+    "prefixes": OF_IDS | {"rna_samples": WORDS, "protein_samples": SHUFFLED},
+    "words behind": OF_IDS | {"ids_rna": WORDS, "ids_protein": SHUFFLED},
+    "another language": OF_IDS | {"rna_Proben": WORDS, "protein_Proben": SHUFFLED},
+    "numbers": {"X1": VIEWS[0], "names1": WORDS, "X2": VIEWS[1][ORDER], "names2": SHUFFLED},
+    "ids that are numbers": OF_IDS | {"rna_ids": IDS, "protein_ids": IDS[ORDER]},
+    "one for both, and names of columns": {
+        **{"rna": VIEWS[0], "protein": VIEWS[1], "samples": WORDS},
+        **{"rna_genes": [f"g{j}" for j in range(6)], "protein_names": [f"p{j}" for j in range(7)]},
+    },
+}
+YEARS = [str(2019 + j) for j in range(6)]
+FLAT = [f"{400.5 + 2.25 * j}" for j in range(6)]
+ENTREZ = ["7157", "1956", "4609", "3845", "672", "675"]
+
+
+def under(header, word, x=VIEWS[0], names=WORDS):
+    """The text of a table with this header."""
+    return table(x, names, word, start="g").replace(",g0,g1,g2,g3,g4,g5", f",{','.join(header)}")
+
+
+def summed(what, name="Ukupno"):
+    """The text of a table that ends with a line of sums or means."""
+    x = 5 + VIEWS[0]
+    return table(np.vstack([x, getattr(x, what)(0).round(3)]), [*WORDS, name])
+
+
+def edges(*pairs, header="one,other"):
+    """The text of a list of edges."""
+    return "\n".join([*([header] if header else []), *(f"{a},{b}" for a, b in pairs)]) + "\n"
+
+
+LINKS = [(WORDS[i], WORDS[j]) for i in range(N) for j in (i + 1, i + 7) if j < N]
+NUMBERED_LINKS = [(i, j) for i in range(N) for j in (i + 1, i + 7) if j < N]
+SEVERAL_WAYS = pd.DataFrame(VIEWS[0], WORDS).rename(columns="g{}".format)
+GAPS = SEVERAL_WAYS.assign(site="a", g1=[np.nan, *VIEWS[0][1:, 1]])
+STRANGE = [
+    *(
+        Case(
+            f"vectors of names, {kind}, {ending}",
+            {
+                f"x.{ending}": {
+                    name: np.array(x, h5py.string_dtype()) if isinstance(x, list) else x
+                    for name, x in arrays.items()
+                }
+                if ending == "h5"
+                else arrays
+            },
+            paths=[f"x.{ending}"],
+            values=VIEWS if ending == "npz" else ...,
+            samples=[str(x) for x in (IDS if "ids" in kind else WORDS)] if ending == "npz" else ...,
+            left_out=[],
+        )
+        for kind, arrays in GROUPED.items()
+        for ending in ("npz", "h5")
+    ),
+    Case(
+        "vectors of names in groups of HDF5",
+        {
+            "x.h5": {
+                "rna/x": VIEWS[0],
+                "rna/id": np.array(WORDS, h5py.string_dtype()),
+                "protein/x": VIEWS[1][ORDER],
+                "protein/id": np.array(SHUFFLED, h5py.string_dtype()),
+            }
+        },
+        paths=["x.h5"],
+        names=["protein/x", "rna/x"],
+        values=[VIEWS[1][ORDER], VIEWS[0][ORDER]],
+        samples=SHUFFLED,
+    ),
+    Case(
+        "vectors of names in structures",
+        {
+            "x.mat": {
+                "rna": {"x": VIEWS[0], "samples": WORDS},
+                "protein": {"x": VIEWS[1][ORDER], "samples": SHUFFLED},
+            }
+        },
+        paths=["x.mat"],
+        values=VIEWS,
+        samples=WORDS,
+    ),
+    Case(
+        "vectors of names, and which is whose is not clear",
+        {"x.npz": OF_IDS | {"n": WORDS, "m": SHUFFLED}},
+        paths=["x.npz"],
+        error="x.npz: n and m have the same names in other orders, and which are those of rna is",
+    ),
+    Case(
+        "classes beside views of other orders",
+        {"x.npz": GROUPED["prefixes"] | {"labels": CLASSES}},
+        paths=["x.npz"],
+        values=VIEWS,
+        known=None,
+        left_out={"labels": "it names no samples, and the views have them in other orders"},
+    ),
+    *(
+        read_as(
+            f"a header of {kind} under {word!r}",
+            under(header, word),
+            VIEWS[0],
+            WORDS,
+            features=[header],
+            warns=None if word in ("id", "gene") else r"x.csv: the first line \(.* as those of a h",
+        )
+        for kind, header in (("years", YEARS), ("wavelengths", FLAT), ("ids", ENTREZ))
+        for word in ("id", "gene", "country", "Größe 1", "šifra", "wavelength_nm")
+    ),
+    Case(
+        "a header of ids above counts",
+        {"x.csv": under(ENTREZ, "plot", RNG.poisson(3, (N, 6)))},
+        paths=["x.csv"],
+        samples=WORDS,
+        features=[ENTREZ],
+        warns="as those of a header",
+    ),
+    Case(
+        "a header of wavelengths alone",
+        {
+            "x.csv": ",".join(map(str, range(400, 460, 10)))
+            + "\n"
+            + table(VIEWS[0]).partition("\n")[2]
+        },
+        paths=["x.csv"],
+        values=VIEWS[:1],
+        features=[[str(x) for x in range(400, 460, 10)]],
+        warns="as those of a header",
+    ),
+    *(
+        refused(
+            f"two lines of names: {kind}", text + "s1,.1,.2,.3,.5\ns2,.2,.3,.5,.1\n", "its first l"
+        )
+        for kind, text in (
+            ("gaps", ",A,,B,\nsample,1,2,1,2\n"),
+            ("gaps, words", ",A,,B,\nid,x,y,x,y\n"),
+            ("repeats", "of,A,A,B,B\nsample,1,2,1,2\n"),
+            ("repeats, words", "of,A,A,B,B\nname,x,y,x,y\n"),
+        )
+    ),
+    *(
+        refused(
+            f"a last line that is the {what}",
+            summed(what, name),
+            rf"the last row of view 1 \(x\) \({name}\) is the {what} of the others",
+        )
+        for what in ("sum", "mean")
+        for name in ("Ukupno", "Összesen", "s99")
+    ),
+    *(
+        read_as(
+            f"a sign in a header: {sign!r}, {quoted}", text, AB, ["x", "y"], features=[[name, "b"]]
+        )
+        for sign in "\t;|"
+        for name in [f"a{sign} years"]
+        for quoted, text in (
+            ("quoted", f'id,"{name}",b\nx,1,2\ny,3,4\n'),
+            ("not quoted", f"id,{name},b\nx,1,2\ny,3,4\n"),
+        )
+    ),
+    Case(
+        "a table that another sign parts is no column of words",
+        {"a.csv": table(VIEWS[0], WORDS, sep=":"), "b.csv": table(VIEWS[1], WORDS)},
+        error="a.csv has columns of words, not numbers: .*parted by ':': pandas.read_csv.file, sep",
+    ),
+    Case(
+        "UTF-16, as spreadsheets write it",
+        {"x.txt": "id\ta\tb\nx\t1\t2\ny\t3\t4\n".encode("utf-16")},
+        paths=["x.txt"],
+        values=[AB],
+        samples=["x", "y"],
+    ),
+    read_as("an end as in DOS", b"id,a,b\r\nx,1,2\r\ny,3,4\r\n\x1a", AB, ["x", "y"]),
+    *(
+        Case(
+            f"a row and cells of {code}",
+            {
+                "a.csv": f"id,a,b\nx,1,2\ny,{code},{code}\nz,3,4\n",
+                "b.csv": "id,c\nx,1\ny,2\nz,3\n",
+            },
+            {"missing": [given]},
+            values=[[[1, 2], [0, 0], [3, 4]], [[1], [2], [3]]],
+            lacking=[1, 0],
+        )
+        for code, given in (("-999", -999), ("-9.99e2", "-999"), ("1e20", 1e20), ("n.d.", "n.d."))
+    ),
+    refused(
+        "a cell of a code",
+        "id,a,b\nx,1,2\ny,-999,3\nz,3,4\n",
+        "line 3, column 2 holds '-999', not a number; fill='median' fills gaps",
+        options={"missing": [-999]},
+    ),
+    read_as(
+        "a cell of a code that is filled",
+        "id,a,b\nx,1,2\ny,-999,3\nz,5,4\n",
+        [[1, 2], [3, 3], [5, 4]],
+        options={"missing": [-999], "fill": "median"},
+    ),
+    Case(
+        "codes in arrays",
+        {"x.npz": {"X1": VIEWS[0], "X2": np.where(CLASSES[:, None] == 0, -99, VIEWS[1])}},
+        {"missing": [-99]},
+        ["x.npz"],
+        values=[VIEWS[0], np.where(CLASSES[:, None] == 0, 0, VIEWS[1])],
+    ),
+    Case(
+        "columns of words and gaps, both left out and filled",
+        {"x.csv": GAPS.to_csv()},
+        {"drop": ["site"], "fill": "mean"},
+        ["x.csv"],
+        features=[["g0", "g1", "g2", "g3", "g4", "g5"]],
+        left_out={"what drop= names site": "it was asked for"},
+    ),
+    refused(
+        "another way to fill",
+        GAPS.to_csv(),
+        "fill='most' is neither 'median' nor 'mean'",
+        options={"fill": "most", "drop": ["site"]},
+    ),
+    refused(
+        "no such column",
+        GAPS.to_csv(),
+        "drop: there is no column 'h.'. There are g0, g1",
+        options={"drop": ["h*"]},
+    ),
+    Case(
+        "groups of columns are views",
+        {"x.csv": GAPS.to_csv()},
+        {"columns": {"first": "g0, g[23]", "last": "g4,g5"}},
+        ["x.csv"],
+        names=["first", "last"],
+        features=[["g0", "g2", "g3"], ["g4", "g5"]],
+        samples=WORDS,
+    ),
+    Case(
+        "columns with commas and brackets in their names",
+        {"x.csv": SEVERAL_WAYS.rename(columns={"g0": "a, b", "g1": "Sig(x[1])"}).to_csv()},
+        {"drop": ["a, b", "Sig(x[1])"]},
+        ["x.csv"],
+        features=[["g2", "g3", "g4", "g5"]],
+    ),
+    *(
+        Case(
+            f"tables that lie either way, {' before '.join(names)}",
+            {
+                f"{names[0]}.csv": table(VIEWS[0], WORDS),
+                f"{names[1]}.csv": turned(VIEWS[1], WORDS, start="h"),
+            },
+            samples=... if names[0] == "b" else WORDS,
+            lacking=[0, 0],
+            warns=r"the columns of .\.csv have the names of the rows of .\.csv, and are",
+        )
+        for names in ("ab", "ba")
+    ),
+    *(
+        refused(f"edges, {kind}", text, r"looks like a list of edges.*networkx.to_pandas_adjacency")
+        for kind, text in (
+            ("words", edges(*LINKS)),
+            ("words without a header", edges(*LINKS, header="")),
+            (
+                "weights",
+                "one,other,w\n" + "".join(f"{a},{b},{i}.5\n" for i, (a, b) in enumerate(LINKS)),
+            ),
+            ("numbers", edges(*NUMBERED_LINKS, header="source,target")),
+        )
+    ),
+    Case(
+        "edges of numbers under other names are told",
+        {"x.csv": edges(*NUMBERED_LINKS, header="a,b")},
+        paths=["x.csv"],
+        warns="looks like a list of edges",
+    ),
+    *(
+        Case(
+            f"a file for each sample or part, {kind}",
+            {
+                f"{name}.csv": table(x, names)
+                for name, x in zip("abc", (VIEWS[0], 2 * VIEWS[0], -VIEWS[0]))
+            },
+            warns=warns,
+            error=error,
+        )
+        for kind, names, warns, error in (
+            (
+                "without names",
+                None,
+                None,
+                r"a.csv, b.csv, c.csv have the same columns: are they parts o",
+            ),
+            (
+                "with names",
+                WORDS,
+                "have the same columns: are they parts of one table .*taken for a",
+                None,
+            ),
+        )
+    ),
+    Case(
+        "files that a spreadsheet holds open",
+        {"a.csv": table(VIEWS[0]), "~$a.xlsx": b"\5", "~$b.csv": b"\5"},
+        values=VIEWS[:1],
+        left_out=[],
+    ),
+    Case(
+        "a frame in HDF5 of pandas",
+        {"x.h5": {"df/axis0": [1, 2], "df/block0_values": VIEWS[0]}},
+        paths=["x.h5"],
+        error=r"x.h5 .* it has frames as pandas writes them: pandas.read_hdf\(file, 'df'\)",
+    ),
+]
+CASES = [*EVERY_KIND, *STRANGE, *CALLED, *HEADERS, *BAD, *NAMED, *KNOWN]
 
 #: Real files in the forms of the trade: their samples, widths and number of classes, or an error.
 INPUTS = Path(__file__).parents[2] / "shared" / "inputs"
@@ -1184,7 +1508,7 @@ BROUGHT = [
     (
         ["grasslands"],
         {},
-        "classification .JmFo, ....; classification may be categories",
+        "classification .JmFo, ...., and 5 empty cells in aspect, .*; classification may be c",
         None,
         None,
     ),

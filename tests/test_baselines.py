@@ -52,9 +52,9 @@ def embedded(views, seed, k=5):
     [
         (baselines.raw_kmeans, lambda views, seed: baselines.concatenate_views(views)),
         (baselines.whitened_kmeans, lambda views, seed: baselines.whiten_views(views, 4)),
-        (baselines.closed_form, embedded),
+        (baselines.landmark_spectral_clustering, embedded),
         (
-            lambda *given: baselines.closed_form(*given, n_neighbors=3),
+            lambda *given: baselines.landmark_spectral_clustering(*given, n_neighbors=3),
             lambda views, seed: embedded(views, seed, 3),
         ),
     ],

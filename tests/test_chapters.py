@@ -54,7 +54,7 @@ def test_a_download_reads_the_runs_that_it_carries(name, carried, tmp_path, monk
     exec(portable.packed(source, carried=carried), {})
     for path in re.findall(r'"\.\./notebooks/(results/[a-z_]+\.json)"', source):
         kept = BOOK.parent / "notebooks" / path
-        assert not kept.exists() or Path("stored", path).read_bytes() == kept.read_bytes()
+        assert Path("stored", path).read_bytes() == kept.read_bytes()
     code = f"""
 import sys; sys.path.append("stored")
 from experiments import records, studies

@@ -1,5 +1,6 @@
 """The command line: what it writes, what it says, and how it ends."""
 
+import hashlib
 import io
 import re
 import urllib.parse
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+from bs4 import BeautifulSoup
 from helpers import python
 
 import dmac
@@ -447,9 +449,11 @@ def test_clusters_are_numbered_by_size_in_all_that_is_written(fit, ok):
         ok("predict", name, "data.npz", "--out", "more.csv")
         assert table("more.csv") == found
         ok("report", "data.npz", "--model", name, "--seeds", 2, "--out", "page.html")
-        (text,) = re.findall('data:text/csv;charset=utf-8,([^"]*)', Path("page.html").read_text())
+        (text,) = re.findall(
+            'clusters.csv" href="data:text/csv;charset=utf-8,([^"]*)', Path("page.html").read_text()
+        )
         written = [line.split(",") for line in urllib.parse.unquote(text).split()]
-        assert [int(cluster) for _, cluster in written[1:]] == found[1]
+        assert [int(cluster) for _, cluster, _ in written[1:]] == found[1]
 
 
 @pytest.mark.filterwarnings("ignore:the rows of ")
@@ -501,3 +505,128 @@ def test_nothing_is_said_where_that_is_asked_for(fit, ok):
     assert fit("data.npz", "--quiet") == ""
     assert ok("predict", "kept", "data.npz", "--out", "more.csv", "--quiet") == ""
     assert table("more.csv") == table("labels.csv")
+
+
+PLANTED = pd.DataFrame(np.hstack(VIEWS), [f"s{i}" for i in range(60)]).rename(columns="g{}".format)
+
+
+def test_columns_are_grouped_left_out_and_filled_and_codes_are_missing(ok, call):
+    PLANTED.assign(site="a").to_csv("x.csv")
+    both = ("--view", "first=g0,g1,g[2-5]", "--view", "second=g6,g7,g8,g9")
+    out = ok("fit", "x.csv", "--clusters", 3, "--out", "labels.csv", *both)
+    assert "view 1: 6 columns (first)" in out and "view 2: 4 columns (second)" in out
+    model = dmac.AnchorGraphClustering(3, random_state=0).fit(VIEWS)
+    assert table("labels.csv")[1] == by_size(model.labels_).tolist()
+    coded = PLANTED.mask(np.arange(60)[:, None] + 0 * PLANTED < 5, -999)
+    coded.iloc[:, :6].to_csv("a.csv"), PLANTED.iloc[:, 6:].to_csv("b.csv")
+    with pytest.warns(UserWarning, match="has the number -999 in 30 cells of 6 col") as said:
+        ok("info", "a.csv", "b.csv")
+    assert "say --missing -999 as the files" in command_line._spoken(str(said[0].message))
+    out = ok("info", "a.csv", "b.csv", "--missing", "-999")
+    assert "5 of 60 samples lack it" in out
+    coded.iloc[7, 2] = -999
+    coded.assign(site="a").iloc[:, [*range(6), -1]].to_csv("a.csv")
+    code, _, err = call("info", "a.csv", "b.csv", "--missing", "-999")
+    assert code == 1 and "columns of words, not numbers: site" in err
+    assert "and 1 empty cells in g2, which --fill 'median' fills" in err and "--drop 'site'" in err
+    out = ok("info", "a.csv", "b.csv", "--missing", "-999", "--drop", "site", "--fill", "median")
+    assert "5 of 60 samples lack it" in out and "left out: what --drop names site" in out
+    code, _, err = call("info", "a.csv", "--view", "g0")
+    assert code == 2 and "--view g0: say a name and its columns" in err
+
+
+def test_how_it_was_made_is_kept_told_and_makes_it_again(ok):
+    PLANTED.to_csv("x.csv")
+    given = ["x.csv", "--clusters", 3, "--standardise", "--missing", "-99", "--all-present"]
+    ok("fit", *given, "--model", "kept", "--out", "labels.csv")
+    out = ok("info", "kept")
+    assert "other than in that recipe: columns standardised" in out
+    command = "python -m dmac fit x.csv --clusters 3 --standardise --missing -99 --all-present"
+    assert command in out
+    digest = hashlib.sha256(Path("x.csv").read_bytes()).hexdigest()
+    assert f"of x.csv, SHA-256 {digest}" in out
+    for options in (["--model", "kept", "--all-present", "--missing", "-99"], given[1:]):
+        ok("report", "x.csv", *options, "--seeds", 2, "--out", "page.html")
+        page = BeautifulSoup(Path("page.html").read_text(), "html.parser")
+        methods, lines = page.find(id="methods").get_text(), [x.get_text() for x in page("pre")]
+        for words in (
+            "columns of each view were standardised",
+            "codes -99 were taken as missing",
+            "Rows of zeros were measured",
+        ):
+            assert words in " ".join(methods.split())
+        assert digest in page.get_text() and f"dmac {dmac.__version__}" in page.get_text()
+        assert lines[0].startswith("python -m dmac ") and "--standardise" in lines[0]
+        *before, last = lines[1].splitlines()
+        names = {}
+        exec("\n".join([*before, f"model = {last}"]), names)
+        labels = by_size(names["model"].labels_).tolist()
+        assert labels == table("labels.csv")[1]
+
+
+def test_clusters_are_shown_by_what_is_known_of_the_samples(ok):
+    kinds = np.array(["red", "green", "blue"])[CLASSES]
+    PLANTED.to_csv("x.csv")
+    clinical = pd.DataFrame({"age": 40.5 + np.arange(60), "sex": np.where(CLASSES, "f", "m")})
+    clinical.assign(subtype=kinds).set_index(PLANTED.index).iloc[::-1].to_csv("clinical.csv")
+    ok("report", "x.csv", "clinical.csv", "--clusters", 3, "--seeds", 2, "--out", "page.html")
+    page = BeautifulSoup(Path("page.html").read_text(), "html.parser")
+    rows = {row.td.get_text(): row for row in page("tr") if row.td}
+    model = dmac.AnchorGraphClustering(3, random_state=0).fit(PLANTED)
+    labels = by_size(model.labels_)
+    for kind in np.unique(kinds):
+        cells = [cell.get_text() for cell in rows[kind]("td")[1:]]
+        mine = [int(((kinds == kind) & (labels == k)).sum()) for k in range(3)]
+        assert [int(cell.split()[0]) for cell in cells] == mine
+    ages = [float(cell.get_text()) for cell in rows["age"]("td")[1:]]
+    np.testing.assert_allclose(
+        ages, [np.median(40.5 + np.flatnonzero(labels == k)) for k in range(3)], rtol=0.01
+    )
+    assert [cell.get_text().split()[0] for cell in rows["m"]("td")[1:]].count("20") == 1
+
+
+def test_another_seed_that_gives_other_groups_is_told(ok):
+    np.savez("noise.npz", X1=np.random.default_rng(0).normal(size=(60, 20)))
+    said = "another seed gives other groups"
+    assert said in ok("fit", "noise.npz", "--clusters", 8, "--out", "x.csv")
+    assert said not in ok("fit", "data.npz", "--clusters", 3, "--out", "x.csv")
+
+
+def test_how_many_clusters_can_be_tried_is_told(ok):
+    out = ok("suggest", "data.npz", "--to", 18)
+    assert "60 samples are enough for up to 15 clusters" in out and "of 2 to 15: a hint" in out
+    assert "are enough" not in ok("suggest", "data.npz", "--to", 8)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_layers_and_raw_are_views_by_their_names(ok):
+    anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
+    cells = anndata.AnnData(np.hstack(VIEWS))
+    cells.raw, cells.layers["counts"] = cells.copy(), np.round(abs(cells.X))
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        cells.write_h5ad("cells.h5ad"), cells.write_h5ad("more.h5ad")
+    assert "left out: layers.counts" in ok("info", "cells.h5ad")
+    out = ok("info", "cells.h5ad", "--views-key", "counts", "--views-key", "raw")
+    assert "view 1: 10 columns (layers.counts)" in out and "view 2: 10 columns (raw)" in out
+    assert "(X of more.h5ad, from more.h5ad)" in ok("info", "cells.h5ad", "more.h5ad")
+
+
+def test_an_output_that_cannot_be_made_is_refused_before_the_fit(call, monkeypatch):
+    anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
+    cells = anndata.AnnData(np.hstack(VIEWS))
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        cells.write_h5ad("cells.h5ad")
+
+    def refuse(*args, **options):
+        raise ValueError("no such array can be written")
+
+    monkeypatch.setattr(anndata.AnnData, "write_h5ad", refuse)
+    monkeypatch.setattr(dmac.AnchorGraphClustering, "fit", lambda *args: 1 / 0)
+    code, _, err = call("fit", "cells.h5ad", "--clusters", 3, "--out", "out.h5ad")
+    assert code == 1 and "no such array can be written" in err
+
+
+def test_a_warning_begins_a_line_of_its_own_below_a_bar():
+    assert command_line._in_a_line("text") == "Warning: text\n"
+    with dmac.compute.progress_bar.shown(True, 1, {}):
+        assert command_line._in_a_line("text") == "\nWarning: text\n"

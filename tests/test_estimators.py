@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import dmac
 from dmac.embedding import PretrainRecord
-from dmac.estimators import CollapseWarning, estimator_of
+from dmac.estimators import CollapseWarning, estimator_of, numbered_by_size
 from dmac.training import EpochRecord
 
 QUICK = dataclasses.replace(
@@ -174,7 +174,9 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
     assert [p.name for p in path.iterdir()] == ["model.safetensors"]
     loaded = dmac.load_model(path)
     assert vars(loaded).keys() == vars(model).keys()
-    for name in vars(model).keys() - {"model_", "pipelines_"}:  # which transform and predict use
+    assert repr(loaded.history_) == repr(model.history_)  # terms of weight 0 are NaN
+    used = {"model_", "pipelines_"}  # by transform and predict
+    for name in vars(model).keys() - used - {"history_"}:
         np.testing.assert_equal(getattr(loaded, name), getattr(model, name), name)
     np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
@@ -336,7 +338,7 @@ def test_each_class_has_the_parameters_and_attributes_of_its_method(fitted):
         "membership_",
         "confidence_",
         "view_agreement_",
-        "view_support_",
+        "support_of_others_",
         "n_missing_",
     }
     assert vars(network).keys() - vars(graph).keys() == {"history_", "pretrain_history_"}
@@ -346,6 +348,25 @@ def test_each_class_has_the_parameters_and_attributes_of_its_method(fitted):
     for model, of_other in ((network, "present"), (graph, "callback")):
         with pytest.raises(TypeError, match=of_other):
             model.fit(views, **{of_other: None})
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", REVISED], ids=["closed form", "network"])
+def test_a_model_numbered_by_size_is_a_copy(recipe, small_views):
+    views, classes = small_views
+    few = np.arange(90) < np.array([30, 60, 90])[classes]
+    model = quick_model(recipe=recipe).fit([x[few] for x in views])
+    labels, predicted = model.labels_.copy(), model.predict(views)
+    numbered = numbered_by_size(model)
+    sizes = np.bincount(numbered.labels_)
+    assert (np.diff(sizes) <= 0).all() and sizes.tolist() != np.bincount(labels).tolist()
+    turned = numbered.labels_[np.unique(labels, return_index=True)[1]]
+    np.testing.assert_array_equal(numbered.predict(views), turned[predicted])
+    np.testing.assert_array_equal(model.labels_, labels)
+    np.testing.assert_array_equal(model.predict(views), predicted)
+    if recipe == "closed_form":
+        shares, again = model.predict_proba(views), numbered.predict_proba(views)
+        np.testing.assert_array_equal(again[:, turned], shares)
+        np.testing.assert_array_equal(numbered.membership_[:, turned], model.membership_)
 
 
 def test_a_collapsed_embedding_is_told_with_the_name_of_the_other_class(views):
@@ -375,7 +396,7 @@ def test_an_offset_from_the_start_is_no_collapse(noise, first, told):
 def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(3, d))[np.arange(120) % 3] for d in (4, 8)]
-    with pytest.warns(ConvergenceWarning, match="3 of 6 clusters came out: there are only 3 "):
+    with pytest.warns(ConvergenceWarning, match="3 of 6 clusters have samples: there are only 3 "):
         model = estimator_of(recipe)(6, recipe, random_state=0).fit(views)
     assert dmac.scores(np.arange(120) % 3, model.labels_)["ari"] == 1
     np.testing.assert_array_equal(model.predict(views), model.labels_)

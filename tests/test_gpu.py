@@ -231,7 +231,7 @@ def test_nothing_of_an_epoch_leaves_the_device(recipe):
         if recipe.perturbation:
             u = model.anchors(u, torch.empty_like(u), normalize=True)
         found = scaling.assign(z, u, k + 1, entropy=True)
-        graph = closed_form_graph(found.nearest, found.indices, m)
+        graph = closed_form_graph(found.distances, found.indices, m)
         fs = [convolve(graph, u) for convolve in model.convolutions]
         loss = found.entropy + structure_preservation_loss(z, graph)
         loss = loss + consistency_loss(fs, recipe.mutual_information)

@@ -127,7 +127,7 @@ def test_water_level_pours_what_the_slider_says(shown):
         assert water.sum() == pytest.approx(2 * float(slider.input_value()))
         assert found["weights"] == pytest.approx(water / water.sum())
         assert found["k"] == (water > 1e-9).sum()
-    assert page.locator("output").inner_text().startswith(f"The level η is {found['level']:.2f}")
+    assert page.locator("output").inner_text().startswith(f"The level b is {found['level']:.2f}")
 
 
 def test_two_labels_have_the_information_of_the_module(shown):

@@ -14,8 +14,7 @@ import papermill
 import pytest
 from toy_runs import load
 
-from experiments import export, studies
-from experiments import records as experiments
+from experiments import export, records, studies
 from experiments.run import BASELINES
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
@@ -72,7 +71,7 @@ def test_full_profile_stores_what_it_makes_of_a_file(tmp_path, monkeypatch):
         n_jobs=1,
         results=str(tmp_path),
     )
-    made = experiments.open_store(tmp_path).refresh().records.values()
+    made = records.open_store(tmp_path).refresh().records.values()
     assert {(record["dataset"], record["seed"]) for record in made} == {("toy", 1), ("toy", 2)}
     # RELEASED is a point of the grid.
     assert len(made) == 2 * (len(studies.GRID) + len(BASELINES))
@@ -108,7 +107,7 @@ def run_cells(notebook, monkeypatch, **parameters):
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
     """Its assertions hold the tables and statistics; the numbers of its text are its own."""
-    monkeypatch.setattr(experiments, "complete", None)
+    monkeypatch.setattr(records, "complete", None)
     namespace, glued = run_cells(notebook, monkeypatch)
     assert namespace["page"].is_whole
     assert set(re.findall(r"\{glue:text\}`([^`]*)`", notebook.read_text("utf-8"))) == glued
@@ -116,7 +115,7 @@ def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_page_without_stored_runs_says_so(notebook, tmp_path, monkeypatch):
-    monkeypatch.setattr(experiments, "complete", None)
+    monkeypatch.setattr(records, "complete", None)
     namespace, _ = run_cells(notebook, monkeypatch, results=str(tmp_path))
     assert namespace["page"].status().loc["all", "stored"] == 0
     assert not namespace["page"].is_whole

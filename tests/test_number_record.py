@@ -21,10 +21,12 @@ def test_pages_sections_and_figures_of_the_record_get_letters():
         toc_fignumbers={
             FIRST: {"figure": {"a": (20, 1), "b": (20, 2)}},
             SECOND: {"figure": {"c": (20, 3)}, "displaymath": {"d": (20, 1)}},
+            "book/chapter": {"figure": {"e": (7, 1)}},
+            "book/plain": {"figure": {"f": (2,)}},
         },
     )
     env.toc_secnumbers[RECORD] = {"": (20,)}
-    assert number_record.renumber(None, env) == [RECORD, FIRST, SECOND]
+    assert number_record.renumber(None, env) == [RECORD, FIRST, SECOND, "book/plain"]
     assert env.toc_secnumbers[SECOND] == {"": ("R2",), "#part": ("R2", 4)}
     assert env.titles[FIRST]["secnumber"] == ("R1",) and env.titles[RECORD]["secnumber"] is None
     assert [one["secnumber"] for one in env.tocs[SECOND]] == [("R2",), ("R2", 4)]
@@ -33,4 +35,6 @@ def test_pages_sections_and_figures_of_the_record_get_letters():
         "figure": {"c": ("R2", 1)},
         "displaymath": {"d": ("R2", 1)},
     }
+    assert env.toc_fignumbers["book/plain"] == {"figure": {"f": ("A2",)}}
+    assert env.toc_fignumbers["book/chapter"] == {"figure": {"e": (7, 1)}}
     assert env.toc_secnumbers["book/chapter"] == {"": (7, 3), "#part": (7, 3, 4)}

@@ -50,7 +50,9 @@ def test_conda_and_pip_ask_for_the_same():
 
 
 def test_every_dependency_has_both_bounds():
-    for name, specifiers in requirements(project_lines()).items():
+    found = requirements(project_lines())
+    assert len(found) > 10
+    for name, specifiers in found.items():
         assert {one.operator for one in specifiers} == {">=", "<"}, name
 
 
@@ -71,6 +73,7 @@ def test_versions_agree():
 
 
 def test_contents_lead_to_pages():
+    assert len(pages()) > 30
     for page in pages():
         source = ROOT / page.replace("book/experiments/", "notebooks/")  # run by papermill
         assert source.with_suffix(".md").exists() or source.with_suffix(".ipynb").exists(), page
@@ -114,6 +117,26 @@ def test_workflows_run_the_commands_of_the_readme(path):
     assert ours and all(command in read("README.md") for command in ours)
     (python,) = {step["with"]["python-version"] for step in steps if "setup-python" in str(step)}
     assert python in SpecifierSet(PROJECT["requires-python"])
+
+
+@pytest.mark.parametrize(
+    "text, folder",
+    [
+        ("CONTRIBUTING.md", "scripts"),
+        ("CONTRIBUTING.md", "notebooks/experiments"),
+        ("dmac/__init__.py", "dmac"),
+        ("dmac/data/__init__.py", "dmac/data"),
+        ("dmac/compute/__init__.py", "dmac/compute"),
+    ],
+)
+def test_a_map_names_every_module(text, folder):
+    names, said = [path.stem for path in (ROOT / folder).glob("[!_]*.py")], read(text)
+    assert len(names) > 10 and [n for n in names if not re.search(rf"\b{n}`", said)] == []
+
+
+def test_the_readme_s_tree_has_the_packages():
+    names = [path.parent.name for path in (ROOT / "dmac").glob("*/__init__.py")]
+    assert len(names) > 4 and all(f"  {name}/  " in read("README.md") for name in names)
 
 
 def test_hooks_use_the_ruff_of_the_tests():

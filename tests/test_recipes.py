@@ -10,7 +10,7 @@ from dmac.recipes import (
     PUBLISHED,
     RELEASED,
     REVISED,
-    Recipe,
+    NetworkRecipe,
     SpectralRecipe,
     get_recipe,
 )
@@ -90,7 +90,7 @@ def test_fields_that_are_out_of_range_or_do_not_go_together_are_refused(
 
 def test_every_field_is_checked():
     # A value of a wrong type for every field; a field that no rule names would take it.
-    for kind in (Recipe, SpectralRecipe):
+    for kind in (NetworkRecipe, SpectralRecipe):
         for field in dataclasses.fields(kind):
             with pytest.raises(ValueError, match=f"recipe field {field.name} "):
                 kind(**{"name": "x", field.name: {1}})

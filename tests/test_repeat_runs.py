@@ -7,7 +7,7 @@ import pytest
 import repeat_runs
 from toy_runs import VARIANTS, filled, load
 
-from experiments import records as experiments
+from experiments import records
 
 
 def test_a_repeated_run_is_the_stored_one(tmp_path):
@@ -34,7 +34,7 @@ def test_saved_repetitions_are_a_store_of_their_own(tmp_path, capsys):
     store, made = filled(tmp_path, seeds=[1])
     given = argparse.Namespace(results=tmp_path, save="here", seeds=1, jobs=1, datasets=["toy"])
     assert repeat_runs.save(store.refresh(), given, VARIANTS, load=load) == 0
-    again = experiments.open_repeated(tmp_path, "here").refresh()
+    again = records.open_repeated(tmp_path, "here").refresh()
     assert {record["key"] for record in again.records.values()} == {
         record["key"] for record in made
     }

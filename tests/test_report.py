@@ -4,6 +4,7 @@ import collections
 import io
 import re
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,6 +18,7 @@ from browser import faint, look
 from bs4 import BeautifulSoup
 
 import dmac
+from dmac.data.named_views import NamedView
 from dmac.report import page
 
 RNG = np.random.default_rng(0)
@@ -45,6 +47,11 @@ class Reader:
         return [cell.replace("−", "-") for cell in found]
 
 
+def named(views, names, features=(None, None), samples=None):
+    """Views as files have them."""
+    return [NamedView(x, name, samples, of) for x, name, of in zip(views, names, features)]
+
+
 def report(views=VIEWS, c=4, **more):
     model = dmac.AnchorGraphClustering(c, random_state=0)
     return model, Reader(page(model, views, seeds=more.pop("seeds", 2), **more))
@@ -66,16 +73,16 @@ def repeated(views):
     ]
     labels = [model.labels_ for model in models], [model.predict(views) for model in halves]
     aris = [[dmac.scores(*two)["ari"] for two in combinations(one, 2)] for one in labels]
-    return [f"{np.mean(x):.2f}" for x in (*aris, [model.view_support_ for model in models])]
+    return [f"{np.mean(x):.2f}" for x in (*aris, [model.support_of_others_ for model in models])]
 
 
 def test_numbers_are_those_of_the_estimator():
-    model, found = report(view_names=["rna", "protein"], classes=CLASSES, seeds=3)
+    model, found = report(named(VIEWS, ["rna", "protein"]), classes=CLASSES, seeds=3)
     assert (
         model.labels_.tolist()
         == dmac.AnchorGraphClustering(4, random_state=0).fit_predict(VIEWS).tolist()
     )
-    both = zip(model.view_agreement_, model.view_support_)
+    both = zip(model.view_agreement_, model.support_of_others_)
     for name, width, numbers in zip(("rna", "protein"), (12, 9), both):
         sizes, supports = [row[1:] for row in found.rows if row[0] == name]
         assert sizes == [str(width), "0"] and supports == [f"{x:.2f}" for x in numbers]
@@ -191,7 +198,8 @@ def test_a_page_needs_nothing_else_and_is_the_same_twice(plain):
     model, found = plain
     told = found.told
     assert page(model, VIEWS, seeds=2) == told  # fitted before, or here
-    (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+    means, link = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+    assert means.startswith("data:text/csv;charset=utf-8,view%2Cfeature%2Ccluster%200")
     assert not {"src", "xlink:href"} & {name for tag in found.tags for name in tag.attrs}
     assert not re.search(r"http|url\(|@import|<script|<link", told)
     assert link.startswith("data:text/csv;charset=utf-8,")
@@ -204,7 +212,7 @@ def test_a_page_needs_nothing_else_and_is_the_same_twice(plain):
 
 def test_a_browser_finds_nothing_wrong(browser, tmp_path):
     names = [[f"a rather long name of gene number {j}" for j in range(12)], None]
-    _, found = report(feature_names=names, classes=CLASSES)
+    _, found = report(named(VIEWS, ["", ""], names), classes=CLASSES)
     (tmp_path / "report.html").write_text(found.told, encoding="utf-8")
     with chromium.served(tmp_path) as root:
         for width in (390, 1300):
@@ -218,7 +226,7 @@ def test_a_browser_finds_nothing_wrong(browser, tmp_path):
 
 def test_names_are_text():
     odd = ["<b>&", '"><script>alert(1)</script>$c']
-    _, found = report(view_names=odd, feature_names=[[f"<i>{j}&amp;$n" for j in range(12)], None])
+    _, found = report(named(VIEWS, odd, [[f"<i>{j}&amp;$n" for j in range(12)], None]))
     assert "<script" not in found.told and "<i>" not in found.told
     assert [row[0] for row in found.rows].count(odd[0]) == 2
     assert f"{odd[0]} (12 features), {odd[1]} (9 features)" in found.text
@@ -227,29 +235,68 @@ def test_names_are_text():
 
 def test_the_cluster_of_each_sample_is_listed_and_can_be_saved(monkeypatch):
     index = [f'patient "{i}", <{i}>' for i in range(120)]
-    for views, given, expected in (
-        ([pd.DataFrame(x, index) for x in VIEWS], None, index),
-        (VIEWS, index, index),
-        ([pd.DataFrame(x) for x in VIEWS], None, [str(i + 1) for i in range(120)]),
-        (VIEWS, None, [str(i + 1) for i in range(120)]),
+    for views, expected in (
+        ([pd.DataFrame(x, index) for x in VIEWS], index),
+        (named(VIEWS, ["", ""], samples=index), index),
+        ([pd.DataFrame(x) for x in VIEWS], [str(i + 1) for i in range(120)]),
+        (VIEWS, [str(i + 1) for i in range(120)]),
     ):
-        model, found = report(views, sample_names=given)
+        model, found = report(views)
         listed = [tag.get_text().split(maxsplit=1) for tag in found.tags if tag.name == "li"]
         wanted = [*zip(model.labels_.tolist(), expected)]
-        assert [(int(k), name) for k, name in listed] == wanted
-        (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+        shares = [name.rpartition(" ") for _, name in listed]
+        assert [(int(k), name) for (k, _), (name, _, _) in zip(listed, shares)] == wanted
+        assert [share for *_, share in shares] == [f"{x:.2f}" for x in model.confidence_]
+        (_, link) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
         table = pd.read_csv(io.StringIO(unquote(link.partition(",")[2])), dtype={"sample": str})
         assert [*zip(table["cluster"], table["sample"])] == wanted
+        np.testing.assert_allclose(table["confidence"], model.confidence_, atol=1e-4)
         assert "column 1" in found.text  # names of columns that only count are from 1
     monkeypatch.setattr(dmac.report, "_LISTED", 119)
     assert "python -m dmac fit writes with --out" in report()[1].text
+
+
+def test_means_of_features_are_in_their_units(plain):
+    model, found = plain
+    link = next(tag["href"] for tag in found.tags if tag.get("download") == "means.csv")
+    table = pd.read_csv(io.StringIO(unquote(link.partition(",")[2])))
+    values = dict(zip(COLUMNS, np.hstack(VIEWS).T))
+    shown = {row[0]: row[1:] for row in found.rows if len(row) == 5 and row[0][:4] == "view"}
+    assert len(table) == len(shown) > 4
+    for view, name, *means in table.itertuples(index=False):
+        column = values[f"{'rna' if view == 'view 1' else 'protein'} {name}"]
+        expected = [column[model.labels_ == k].mean() for k in range(4)]
+        np.testing.assert_allclose(means, expected)
+        told = [float(x.replace("−", "-")) for x in shown[f"{view} {name}"]]
+        np.testing.assert_allclose(told, expected, rtol=0.01)
+
+
+def test_settings_that_differ_from_the_recipe_are_told_and_the_lines_make_the_fit_again():
+    recipe = replace(dmac.recipes.CLOSED_FORM, view_weight=(2.0, 1.0), filter="cut", vote_rounds=0)
+    model = dmac.AnchorGraphClustering(4, recipe, random_state=3)
+    found = Reader(page(model, VIEWS, seeds=2))
+    changed = dmac.report.changes(model.recipe_)
+    assert {"view_weight", "filter", "vote_rounds"} <= set(changed)
+    for name, value in changed.items():
+        assert found.row(name) == [str(value)]
+        assert f"{name} was {value}" in found.text
+    lines = dmac.report.lines_of_python(model, {}).replace("[...]", "VIEWS").splitlines()
+    names = {"VIEWS": VIEWS}
+    exec("\n".join([*lines[:-1], f"again = {lines[-1]}"]), names)
+    np.testing.assert_array_equal(names["again"].labels_, model.labels_)
+
+
+def test_the_word_of_another_seed_is_there_where_fits_differ():
+    said = "Another seed gives other groups"
+    assert said not in report()[1].text
+    assert said in report(NOISE, c=9)[1].text
 
 
 def test_samples_that_lack_views_are_counted():
     views = [x.copy() for x in VIEWS]
     views[0][:40], views[1][50:110] = np.nan, np.nan
     with warnings.catch_warnings(action="ignore"):
-        model, found = report(views, view_names=["rna", "protein"], classes=CLASSES)
+        model, found = report(named(views, ["rna", "protein"]), classes=CLASSES)
     assert next(row[1:] for row in found.rows if row[0] == "rna") == ["12", "40 (33 %)"]
     assert next(row[1:] for row in found.rows if row[0] == "protein") == ["9", "60 (50 %)"]
     assert "Of the samples 40 lack rna, 60 lack protein." in found.text
@@ -260,12 +307,12 @@ def test_samples_that_lack_views_are_counted():
 def test_warnings_are_on_the_page_and_given():
     scanner = np.eye(4)[RNG.integers(4, size=120)]
     with pytest.warns(UserWarning, match="view 3 .scanner. decides alone"):
-        _, found = report([*NOISE, scanner], view_names=["a", "b", "scanner"])
+        _, found = report(named([*NOISE, scanner], ["a", "b", "scanner"], [None] * 3))
     assert "The fits warned:" in found.text and "view 3 (scanner) decides alone" in found.text
 
 
 def test_networks_frames_sparse_and_single_views(plain, on_disk):
-    short = dmac.recipes.Recipe(name="<short>", pretrain_epochs=1, epochs=2)
+    short = dmac.recipes.NetworkRecipe(name="<short>", pretrain_epochs=1, epochs=2)
     with pytest.warns(dmac.estimators.CollapseWarning) as said:  # of each fit, and it is told once
         told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
     assert len(said) == 1 and told.count("the embedding has collapsed") == 1
@@ -296,8 +343,8 @@ def test_few_samples_have_no_spectrum_and_no_halves(n, lacking):
 
 def test_of_many_samples_some_are_drawn(monkeypatch):
     for most, dots in ((60, 50), (120, 120)):
-        monkeypatch.setattr(dmac.report, "_MOST", most)
-        monkeypatch.setattr(dmac.report, "_DOTS", dots)
+        monkeypatch.setattr(dmac.report, "_SAMPLES", most)
+        monkeypatch.setattr(dmac.report, "_POINTS", dots)
         _, found = report()
         assert ("On 60 samples, drawn" in found.text) == (most == 60)
         assert ("(50 of 120, drawn at" in found.text) == (dots == 50)
@@ -313,9 +360,6 @@ def test_what_is_refused():
     for given, views, more, message in (
         (model, [x[:60] for x in VIEWS], {}, "was fitted on 120 samples, and there are 60"),
         (model, [x[RNG.permutation(120)] for x in VIEWS], {}, "not the samples of the fit, or not"),
-        (model, VIEWS, {"view_names": ["a"]}, "view_names has 1 entries, and there are 2 views"),
-        (model, VIEWS, {"feature_names": [["a"], None]}, "view 1 has 12 features, and 1 names"),
-        (model, VIEWS, {"sample_names": ["a"]}, "sample_names has 1 entries, .* are 120 samples"),
         (model, VIEWS, {"classes": [1, 2]}, "2"),
         (model, VIEWS, {"seeds": 1}, "seeds is 1: it must be an integer of at least 2"),
         (model, VIEWS, {"seeds": 2.5}, "seeds is 2.5: it must be an integer"),
@@ -338,12 +382,13 @@ def test_the_command_writes_the_page(ok):
     assert "page.html: 120 samples in 4 clusters" in out
     ok("fit", "data.npz", "--clusters", 4, "--model", "kept")
     ok("report", *given, "again.html", "--model", "kept")
-    more = {"view_names": ["rna", "protein"], "classes": CLASSES, "by_size": True}
-    expected = page(dmac.AnchorGraphClustering(4, random_state=0), VIEWS, seeds=2, **more)
-    for name in ("page.html", "again.html"):
-        assert Path(name).read_text(encoding="utf-8") == expected
+    views, more = named(VIEWS, ["rna", "protein"]), {"classes": CLASSES, "by_size": True}
+    expected = page(dmac.AnchorGraphClustering(4, random_state=0), views, seeds=2, **more)
+    for name in ("page.html", "again.html"):  # only these know how the data were read
+        told, how = Path(name).read_text(encoding="utf-8").split("<h2>How to make it again")
+        assert told == expected.split("<h2>How to make it again")[0] and "SHA-256" in how
     np.save("two.npy", np.repeat(np.eye(2), 30, axis=0))
-    with pytest.warns(UserWarning, match="2 of 3 clusters came out"):
+    with pytest.warns(UserWarning, match="2 of 3 clusters have samples"):
         out = ok("report", "two.npy", "--seeds", 2, "--out", "two.html", "--clusters", 3)
     assert "60 samples in 2 clusters" in out
 

@@ -33,8 +33,8 @@ def test_pass_matches_the_reference(block_size, problem):
 
     def fast(z, u):
         found = scaling.assign(z, u, k + 1, entropy=True)
-        graph = closed_form_graph(found.nearest, found.indices, m).to_dense()
-        return torch.cat([graph.flatten(), found.nearest.sum()[None], found.entropy[None]])
+        graph = closed_form_graph(found.distances, found.indices, m).to_dense()
+        return torch.cat([graph.flatten(), found.distances.sum()[None], found.entropy[None]])
 
     def dense(z, u):
         least = reference.squared_distances(z, u).sort(1).values[:, : k + 1].sum()
@@ -75,7 +75,10 @@ def test_single_precision_keeps_its_digits_in_a_collapsed_embedding():
     z, u = ((base + 1e-3 / 8 * x.detach()) for x in (z, u))
     exact = reference.squared_distances(z, u).sort(1).values[:, :6]
     z, u = z.float(), u.float()  # the plain Gram identity is off by 10 % here
-    for single in (scaling.assign(z, u, 6).nearest, squared_distances(z, u).sort(1).values[:, :6]):
+    for single in (
+        scaling.assign(z, u, 6).distances,
+        squared_distances(z, u).sort(1).values[:, :6],
+    ):
         assert float(((single.double() - exact).abs() / exact).max()) < 1e-3
 
 
@@ -85,7 +88,7 @@ def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
     z, u = random_points(n, m, d, 0)
     with Shapes() as shapes:
         found = scaling.assign(z, u, 6, entropy=True)
-        (found.entropy + found.nearest.sum()).backward()
+        (found.entropy + found.distances.sum()).backward()
     # The largest are the neighbours; n m is 100 times that.
     assert max(map(math.prod, shapes.seen)) == n * 6
 

@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 import show_checks
+from docutils import nodes
 from myst_nb.ext.glue import extract_glue_data
 
 EARLIER = """
@@ -47,3 +48,19 @@ def test_a_glued_number_remembers_its_cell(monkeypatch):
     monkeypatch.setattr("myst_nb.ext.glue.extract_glue_data_cell", show_checks.with_origin)
     found = extract_glue_data(nbformat.v4.new_notebook(cells=[cell]), [0], None)
     assert found["x"]["metadata"]["scrapbook"]["origin"] == "glue('x', 3)"
+
+
+def test_no_line_ends_between_a_number_and_its_unit():
+    number, tick = nodes.inline("", "31.1"), nodes.raw("", "✓", format="html")
+    text = nodes.paragraph("", "", nodes.Text("It is "), number, nodes.Text(" %, and so on."))
+    show_checks.keep_whole(number, tick)
+    whole = text[1]
+    assert whole["classes"] == ["whole"] and whole[:] == [number, tick, nodes.Text(" %,")]
+    assert text.astext() == "It is 31.1✓ %, and so on."
+
+
+def test_a_number_at_the_end_of_a_text_is_kept_whole_too():
+    number = nodes.inline("", "7")
+    text = nodes.paragraph("", "", number)
+    show_checks.keep_whole(number)
+    assert text[0][:] == [number]

@@ -70,7 +70,7 @@ dmac.load("mfeat", labels_key=True)  # wrong: arg-type
 dmac.laod("mfeat")  # wrong: attr-defined
 dmac.data.whitning  # wrong: attr-defined
 dmac.scores(data.labels)  # wrong: call-arg
-dmac.recipes.Recipe(name="mine", epoch=3)  # wrong: call-arg
+dmac.recipes.NetworkRecipe(name="mine", epoch=3)  # wrong: call-arg
 dmac.AnchorGraphClustering(10).labels_ + "a"  # wrong: operator
 """
 

@@ -6,8 +6,7 @@ import numpy as np
 
 import dmac
 from dmac.recipes import RELEASED
-from experiments import plan, studies
-from experiments import records as experiments
+from experiments import plan, records, studies
 from experiments import run as runs
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=2, epochs=3, lr=1e-4)
@@ -35,6 +34,6 @@ def load(name):
 
 
 def filled(folder, names=("toy",), seeds=(1, 2), **options):
-    store = experiments.open_store(folder)
+    store = records.open_store(folder)
     listed = plan.specs(VARIANTS, names, seeds, "some")
-    return store, list(experiments.complete(listed, store, load=load, **options))
+    return store, list(records.complete(listed, store, load=load, **options))

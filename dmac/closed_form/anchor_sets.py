@@ -19,7 +19,7 @@ from dmac._types import Matrix
 from dmac.anchor_graph import AnchorGraph
 from dmac.closed_form.blocks import Block, patterns, with_values
 from dmac.compute.kmeans import drawn_order, improved_anchors
-from dmac.compute.threads import side_by_side
+from dmac.compute.threads import run_in_threads
 from dmac.recipes import SpectralRecipe
 from dmac.scaling import assigned_graph
 
@@ -236,7 +236,7 @@ def draw_graphs(
         t = n_sets(block, n_views, recipe, voting)
         of_block = set_draws(block.x, t, n_anchors, iterations, k, generator, block.widths)
         plans.append((block, *of_block))
-    drawn = iter(side_by_side([draw for _, draws, _ in plans for draw in draws]))
+    drawn = iter(run_in_threads([draw for _, draws, _ in plans for draw in draws]))
     return [
         Drawn(block, *joined_sets(itertools.islice(drawn, len(draws)), widths))
         for block, draws, widths in plans

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
 # of them to find, Lanczos is faster from 800 samples on.
 _DENSE = 2000
-# Columns of a product, from which on it is made a few columns at a time, whose part of the product
-# stays near the processor.
+# Products with more than _WIDE columns are computed _COLUMNS at a time, to stay in cache.
 _WIDE, _COLUMNS = 64, 16
 # So many steps of a walk reach all of most graphs.
 _STEPS = 4

@@ -8,17 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from dmac._types import Array, Flags, Floats, Integers
+from dmac.data.levels import LEVELS, LevelPipeline
 from dmac.recipes import SpectralRecipe
-
-if TYPE_CHECKING:
-    from dmac.data.levels import LevelPipeline
 
 # Rows that are more alike than this are not drawn apart further: rounding is among what they have.
 _SPREAD = 1e-3
@@ -31,7 +28,7 @@ class Block:
     Attributes
     ----------
     level : str
-        "plain" or "whitened".
+        "whitened", "plain" or "scaled".
     view : int or None
         The number of its view, from 0; None where all views stand side by side.
     x : torch.Tensor of shape (n, r)
@@ -49,11 +46,6 @@ class Block:
     widths: tuple[int, ...]
 
 
-def level_names(recipe: SpectralRecipe) -> tuple[str, ...]:
-    """The levels of a recipe, in the order of their columns."""
-    return ("whitened", "plain") if recipe.levels == "both" else (recipe.levels,)
-
-
 def blocks_of(
     views: Sequence[Tensor],
     pipelines: Sequence[LevelPipeline],
@@ -64,9 +56,11 @@ def blocks_of(
 
     Views side by side are divided by :math:`\sqrt v`, so that a squared distance is the mean of the
     views'. At the whitened level the graph of all views weighs 1 and that of each view 1/v. At the
-    plain level, with ``level_weight="spread"``, these are multiplied by the spread
-    :math:`s_a = 1 - \|\bar x_a\|^2` of the view's unit rows, their mean for all views: where all
-    rows are nearly parallel, plain distances say little. Two rows are :math:`2 s_a` apart in the
+    other levels, with ``level_weight="spread"``, these are multiplied by the weight of the view's
+    level, its mean over all views: at the plain level by the spread
+    :math:`s_a = 1 - \|\bar x_a\|^2` of the view's unit rows, since plain distances say little where
+    all rows are nearly parallel; at the scaled level by :math:`\min(1, r_a / (c - 1))` with its
+    effective rank, since c groups need c - 1 directions. Two rows are :math:`2 s_a` apart in the
     mean of their squared distances; with ``plain_scale="spread"`` plain rows side by side are
     divided by :math:`\sqrt{s_a}` too, or the view of the largest spread would decide alone.
 
@@ -95,11 +89,12 @@ def blocks_of(
     weights, v, whole = [weights[a] for a in kept], len(kept), sum(weights)
     by_view = [x.split(list(p.widths_), 1) for x, p in zip(views, pipelines)]
     blocks = []
-    for level, parts in zip(level_names(recipe), zip(*by_view)):
-        spreads = [p.spread_ if level == "plain" else 1.0 for p in pipelines]
-        shares = spreads if recipe.level_weight == "spread" else [1.0] * v
+    for level, parts in zip(LEVELS[recipe.levels], zip(*by_view)):
+        of_level = [p.weights_[level] for p in pipelines]
+        shares = of_level if recipe.level_weight == "spread" else [1.0] * v
         if recipe.blocks != "views" or v == 1:
-            units = spreads if recipe.plain_scale == "spread" else [1.0] * v
+            spreads = level == "plain" and recipe.plain_scale == "spread"
+            units = of_level if spreads else [1.0] * v
             x, of_views = _joint(parts, weights, units), tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
             blocks.append(Block(level, None, x, share, of_views))

@@ -20,14 +20,13 @@ from dmac.closed_form.blocks import (
     beside,
     blocks_of,
     joint_blocks,
-    level_names,
     side_by_side,
     single_view_blocks,
 )
 from dmac.closed_form.completion import Completion, Directions, ridge_map
 from dmac.closed_form.membership import memberships
 from dmac.closed_form.votes import ballot, filtered, ratio_rows, unit_rows, voters
-from dmac.data.levels import LevelPipeline
+from dmac.data.levels import LEVELS, LevelPipeline
 from dmac.recipes import SpectralRecipe
 
 # Fields that a stored model gets from elsewhere.
@@ -221,7 +220,7 @@ class SpectralModel:
             lift = _lift_of_first(base, stage.lift)
             stages.append(Stage(_first(base), [], stage.values, lift))
         if fill is not None:  # its graphs are those of single views, which come last
-            single = self.stages[0].base[len(level_names(self.recipe)) :]
+            single = self.stages[0].base[len(LEVELS[self.recipe.levels]) :]
             fill = replace(fill, lift=_lift_of_first(single, fill.lift))
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
             f = np.column_stack([side_by_side(views, self.recipe), np.ones(len(z))])

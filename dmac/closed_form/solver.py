@@ -52,7 +52,7 @@ from dmac.closed_form.votes import (
 )
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
-from dmac.data.levels import LevelPipeline
+from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
 from dmac.data.source import Source
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
@@ -191,8 +191,11 @@ class SpectralSolver(Solver):
         """Multiplications of two Lloyd steps and of the graph, all sets."""
         recipe = self.recipe
         components = max(1, round(recipe.components * n_clusters))
-        widths = [min(w, components) + min(w, recipe.plain_components) for w in widths]
-        return 3 * n_samples * n_anchors * sum(widths) * recipe.anchor_sets
+        most = [components, recipe.plain_components]
+        if "scaled" in LEVELS[recipe.levels]:
+            most.append(SCALED_COLUMNS)
+        total = sum(min(w, m) for w in widths for m in most)
+        return 3 * n_samples * n_anchors * total * recipe.anchor_sets
 
     def pipelines(self, n_views: int, n_clusters: int) -> list[LevelPipeline]:
         """One a view, with the levels of the recipe."""
@@ -202,8 +205,10 @@ class SpectralSolver(Solver):
             raise ValueError(
                 f"view_weight has {len(weights)} weights, and there are {n_views} views"
             )
-        given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
-        return [LevelPipeline(*given, recipe.columns) for _ in range(n_views)]
+        ridge, plain, columns = recipe.whitening_ridge, recipe.plain_components, recipe.columns
+        given = recipe.root, recipe.levels, width, ridge, plain, columns, n_clusters
+        scaled = recipe.scaled_components, recipe.scaled_weight
+        return [LevelPipeline(*given, *scaled) for _ in range(n_views)]
 
     def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
         """Keep the lengths of rows in views that differ by nothing else."""

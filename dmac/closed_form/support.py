@@ -15,7 +15,7 @@ from dmac._warn import warn
 from dmac.closed_form.anchor_sets import Drawn
 from dmac.closed_form.averaged_graph import AveragedGraph
 from dmac.closed_form.votes import association
-from dmac.compute.threads import side_by_side
+from dmac.compute.threads import run_in_threads
 
 # Where one view decides alone: its own graph supports the clusters at least so far, and no other
 # view's so far. In generated data in which random categories took over, the other views had 0.10 at
@@ -88,16 +88,16 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     A graph of view a alone has leading eigenvectors :math:`U`, c - 1 beside the constant one. The
     graph :math:`G_b` of another view supports them by
 
-    .. math:: s_b(U) = \frac{\mathrm{Tr}(U^T G_b U) / (c - 1) - \chi_b}{1 - \chi_b} , \qquad
+    .. math:: S_b(U) = \frac{\mathrm{Tr}(U^T G_b U) / (c - 1) - \chi_b}{1 - \chi_b} , \qquad
         \chi_b = \frac{\mathrm{Tr}\, G_b - 1}{n - 1} ,
 
     1 fully and 0 no more than a random U. The support :math:`S_a` of the view is the mean over the
     graphs of all other views, and of its levels' the largest, at least 0. Its weight is
 
-    .. math:: V_a = \frac{S_a + \delta}{\max_b S_b + \delta} , \qquad
-        \delta = \sqrt{\frac{2 \bar\chi}{(v - 1)(c - 1)(n - 1)}} .
+    .. math:: V_a = \frac{S_a + \psi}{\max_b S_b + \psi} , \qquad
+        \psi = \sqrt{\frac{2 \bar\chi}{(v - 1)(c - 1)(n - 1)}} .
 
-    The scale of what chance gives, :math:`\delta` keeps such differences from deciding. It bounds
+    The scale of what chance gives, :math:`\psi` keeps such differences from deciding. It bounds
     one standard deviation of :math:`S_a` for random U, were the views independent. Graphs of
     samples that are all alike, or without a step to another sample, neither answer nor count.
 
@@ -129,7 +129,7 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
         return float(np.mean(found))
 
     pieces = [functools.partial(by_others, a, graph) for a, graph, _ in answering]
-    for (a, _, _), value in zip(answering, side_by_side(pieces)):
+    for (a, _, _), value in zip(answering, run_in_threads(pieces)):
         support[a] = max(support[a], value)
     mean = np.mean([chance for _, _, chance in answering])
     least = np.sqrt(2 * mean / ((count - 1) * (c - 1) * (n - 1)))

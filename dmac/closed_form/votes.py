@@ -40,7 +40,7 @@ def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
 
     With :math:`\lambda_1 \ge \lambda_2 \ge \dots`,
 
-    .. math:: w_j = \big(1 - \lambda_j + \nu\,(1 - \lambda_{c+1})\big)^{-p},
+    .. math:: w_j = (1 - \lambda_j + \tau)^{-p}, \qquad \tau = \nu\,(1 - \lambda_{c+1}),
 
     a resolvent of the Laplacian :math:`I - G` to the power p. The offset :math:`\nu` is in units
     of the gap after which the cut would cut, so that small disconnected components, whose

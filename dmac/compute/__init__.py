@@ -2,9 +2,11 @@
 
 :mod:`~dmac.compute.device` finds devices by name, :mod:`~dmac.compute.distances`,
 :mod:`~dmac.compute.lloyd` and :mod:`~dmac.compute.kmeans` compare samples with anchors,
-:mod:`~dmac.compute.layers` holds dense and sparse views, :mod:`~dmac.compute.streaming` those on
-disk, :mod:`~dmac.compute.threads` spreads work over threads, :mod:`~dmac.compute.files` writes
-tensors, and :mod:`~dmac.compute.checkpoint` lets a fit go on where it was interrupted.
+:mod:`~dmac.compute.lanczos` finds eigenvectors, :mod:`~dmac.compute.layers` holds dense and sparse
+views, :mod:`~dmac.compute.streaming` those on disk, :mod:`~dmac.compute.threads` spreads work over
+threads, :mod:`~dmac.compute.progress_bar` shows how far it is, :mod:`~dmac.compute.files` writes
+tensors, and :mod:`~dmac.compute.checkpoint` lets a fit go on where
+:mod:`~dmac.compute.interruption` or a crash ended it.
 """
 
 from typing import TYPE_CHECKING

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from dmac.compute.threads import row_slices, walk
+from dmac.compute.threads import map_parts, row_slices
 
 #: Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 BLOCK = {"cpu": 2**17, "cuda": 2**24}
@@ -143,5 +143,5 @@ def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
             d2[rows] = least.add_(block.square().sum(1)).clamp_min_(0)
             del d  # before the next block: the same memory is still in the cache
 
-    walk(row_blocks(n, m, x.device, searched=True), search, x)
+    map_parts(row_blocks(n, m, x.device, searched=True), search, x)
     return d2, indices

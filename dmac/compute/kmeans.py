@@ -19,6 +19,8 @@ from dmac._types import Array, Integers
 from dmac.compute.lloyd import lloyd, means
 from dmac.compute.threads import many
 
+# Lloyd's iterations of k-means, at most; most end before.
+_PASSES = 300
 # With more samples an anchor than this, k-means runs to its end on so many of them, and then takes
 # a few passes over all: anchors have to represent the samples, and hundreds of passes would not
 # move them by more than a small part of their cells. Fewer where the last epoch's are the start:
@@ -45,7 +47,7 @@ def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
 
 
 def kmeans_anchors(
-    z: Tensor, n_anchors: int, generator: torch.Generator, *, max_iter: int = 300, tol: float = 1e-4
+    z: Tensor, n_anchors: int, generator: torch.Generator, *, tol: float = 1e-4
 ) -> Tensor:
     r"""Initial anchors :math:`\hat U`: the k-means centres of the fused embedding.
 
@@ -56,7 +58,7 @@ def kmeans_anchors(
     generator is on the CPU, so that every device gets the same draws: (n, d) -> (m, d), without
     gradient.
     """
-    return WarmAnchors(n_anchors, generator, relocate=False)(z, max_iter, tol)
+    return WarmAnchors(n_anchors, generator, relocate=False)(z, tol)
 
 
 class WarmAnchors:
@@ -75,19 +77,20 @@ class WarmAnchors:
         self.assigned: Tensor | None = None
         self.centres: Tensor | None = None
 
-    def __call__(self, z: Tensor, max_iter: int = 300, tol: float = 1e-4) -> Tensor:
+    def __call__(self, z: Tensor, tol: float = 1e-4) -> Tensor:
         """(n, d), the same samples at every call -> (m, d), without gradient."""
         mean = z.detach().mean(0)
         x = z.detach() - mean
         threshold = tol * x.square().mean()
+        passes = _PASSES
         if self.assigned is None or self.centres is None:
-            centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
+            centres = _start(x, self.n_anchors, self.generator, threshold)
         else:
             centres, _ = means(x, self.assigned, self.centres - mean)
         if len(x) > _SEED_SAMPLES * self.n_anchors:
-            max_iter = min(max_iter, _FULL_PASSES if self.assigned is None else _WARM_PASSES)
+            passes = _FULL_PASSES if self.assigned is None else _WARM_PASSES
         centres, self.assigned = lloyd(
-            x, centres, max_iter, threshold, self.assigned, relocate=self.relocate
+            x, centres, passes, threshold, self.assigned, relocate=self.relocate
         )
         self.centres = centres + mean
         return self.centres
@@ -104,28 +107,25 @@ class WarmAnchors:
 
 
 def sample_anchors(
-    x: Tensor,
-    n_anchors: int,
-    generator: torch.Generator,
-    iterations: int,
-    among: Tensor | None = None,
+    x: Tensor, n_anchors: int, generator: torch.Generator, iterations: int
 ) -> Tensor:
     """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
 
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
-    expectation over anchor sets instead of one set's accident (chapter 12). ``among`` (n,) marks
-    the samples that are drawn from and averaged; all by default. Above
+    expectation over anchor sets instead of one set's accident (chapter 12). Above
     :data:`dmac.compute.threads.MANY` samples the iterations see a random part of them, 32 for each
     anchor. (n, d) -> (m, d), no gradient.
     """
-    order = drawn_order(len(x), n_anchors, generator, among)
-    return improved_anchors(x, order, n_anchors, iterations, among)
+    return improved_anchors(x, drawn_order(len(x), n_anchors, generator), n_anchors, iterations)
 
 
 def drawn_order(
     n: int, n_anchors: int, generator: torch.Generator, among: Tensor | None = None
 ) -> Tensor:
-    """Numbers of random samples for `improved_anchors`, no more than it takes: int64."""
+    """Numbers of random samples for `improved_anchors`, no more than it takes: int64.
+
+    ``among`` (n,) marks those that are drawn from; all by default.
+    """
     order = torch.randperm(n, generator=generator)
     if among is not None:
         order = order[among.cpu()[order]]
@@ -155,15 +155,13 @@ def representative_centers(centers: Array, labels: Array) -> Integers:
     return (same * (1 + sizes)).argmax(1)
 
 
-def _start(
-    x: Tensor, m: int, generator: torch.Generator, max_iter: int, threshold: float | Tensor
-) -> Tensor:
+def _start(x: Tensor, m: int, generator: torch.Generator, threshold: float | Tensor) -> Tensor:
     """Where Lloyd's iterations on all samples begin."""
     enough = _SEED_SAMPLES * m
     if len(x) <= enough:
         return _seed_anchors(x, m, generator)
     x = x[torch.randint(len(x), (enough,), generator=generator)]
-    return lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold)[0]
+    return lloyd(x, _seed_anchors(x, m, generator), _PASSES, threshold)[0]
 
 
 def _seed_anchors(x: Tensor, m: int, generator: torch.Generator) -> Tensor:

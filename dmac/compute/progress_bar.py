@@ -74,6 +74,11 @@ def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[
         _active.reset(token)
 
 
+def is_shown() -> bool:
+    """Whether a bar stands on the line where the next thing would be written."""
+    return _active.get() is not None
+
+
 def count_epoch(record: Any) -> None:
     """Show a record of an epoch that is done, where a fit is shown."""
     if bar := _active.get():

@@ -12,9 +12,10 @@ else runs. The load is not looked at: rounding depends on the number of threads,
 must not change a result.
 
 Work that falls into pieces of its own needs no such waiting: every thread takes a piece, and
-computes with one thread (`side_by_side`), as the anchor sets of a small fit, or parts of many rows
-(`walk`). The result does not depend on the number of threads. Samples are placed in pieces
-(:mod:`dmac.solvers.placing`), and what a network compares with its anchors is in pieces, too.
+computes with one thread (`run_in_threads`), as the anchor sets of a small fit, or parts of many
+rows (`map_parts`). The result does not depend on the number of threads. Samples are placed in
+pieces (:mod:`dmac.solvers.placing`), and what a network compares with its anchors is in pieces,
+too.
 
 Chapter 17 of the book measures what that gains.
 """
@@ -136,7 +137,7 @@ def blas_alone() -> AbstractContextManager[Any]:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
+def run_in_threads(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     """What several functions return, as many of them at a time as there are threads.
 
     Each is computed by one thread, so the results do not depend on their number.
@@ -196,7 +197,7 @@ def row_slices(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
-def walk(
+def map_parts(
     rows: Sequence[slice],
     function: Callable[[Sequence[slice]], _Result],
     samples: Tensor | None = None,
@@ -209,7 +210,7 @@ def walk(
     number = 1 if few else _PARTS
     cuts = [len(rows) * i // number for i in range(number + 1)]
     parts = [rows[start:stop] for start, stop in zip(cuts, cuts[1:]) if stop > start]
-    return side_by_side([functools.partial(function, part) for part in parts or [rows]])
+    return run_in_threads([functools.partial(function, part) for part in parts or [rows]])
 
 
 @functools.lru_cache(1)

@@ -3,10 +3,13 @@
 :mod:`~dmac.data.datasets` says where the public data sets come from, :mod:`~dmac.data.registry`
 finds or downloads them. :mod:`~dmac.data.tables`, :mod:`~dmac.data.variables`,
 :mod:`~dmac.data.cells` and :mod:`~dmac.data.safe_files` read files, :mod:`~dmac.data.readers` says
-what in them is a view, :mod:`~dmac.data.known_classes` what is not, and :mod:`~dmac.data.names`
-lines them up. :mod:`~dmac.data.checks` checks what comes from outside and makes each view a
-:mod:`~dmac.data.source`, which may stay on disk, :mod:`~dmac.data.digest` tells data apart, and
-:mod:`~dmac.data.pipeline` with :mod:`~dmac.data.whitening` puts views on one scale.
+what in them is a view, :mod:`~dmac.data.known_classes` what is not, both by the words of
+:mod:`~dmac.data.vocabulary`. :mod:`~dmac.data.named_views` has a view's names, and
+:mod:`~dmac.data.names` lines views up by them. :mod:`~dmac.data.checks` checks what comes from
+outside and makes each view a :mod:`~dmac.data.source`, which may stay on disk, or one of Dask
+(:mod:`~dmac.data.dask_views`); :mod:`~dmac.data.digest` tells data apart. Last,
+:mod:`~dmac.data.pipeline` with :mod:`~dmac.data.levels`, :mod:`~dmac.data.whitening` and
+:mod:`~dmac.data.linalg` puts views on one scale.
 """
 
 from typing import TYPE_CHECKING

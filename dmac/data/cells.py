@@ -25,10 +25,10 @@ def open_cells(path: Path) -> Any:
 
 
 def read_cells(file: Path) -> list[NamedView]:
-    """``X`` or the modalities, and the tables of ``obsm`` and the columns of ``obs``.
+    """``X`` or the modalities, the tables of ``obsm``, layers, raw, and the columns of ``obs``.
 
     ``X`` of several types of features is a view for each (``var["feature_types"]``). The others are
-    called ``obsm.name`` and ``obs.name``.
+    called ``obsm.name``, ``layers.name``, ``raw`` and ``obs.name``.
     """
     cells, items = open_cells(file), []
     modalities = getattr(cells, "mod", {"": cells})
@@ -43,6 +43,13 @@ def read_cells(file: Path) -> list[NamedView]:
             _view(x, f"{prefix}obsm.{name}", modality, getattr(x, "columns", None))
             for name, x in modality.obsm.items()
         ]
+        items += [
+            _view(x, f"{prefix}layers.{name}", modality, modality.var_names)
+            for name, x in modality.layers.items()
+        ]
+        if modality.raw is not None:
+            raw = modality.raw
+            items.append(_view(raw.X, f"{prefix}raw", modality, raw.var_names))
         items += _columns(modality.obs, prefix or "obs.")
     return items + (_columns(cells.obs, "obs.") if "" not in modalities else [])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from dmac._types import Array, Flags, Integers, Matrix, Views
+from dmac._types import Array, Flags, Floats, Integers, Matrix, Views
 from dmac._warn import ViewWarning, warn
 from dmac.data.linalg import as_dense, on_entries
 from dmac.data.named_views import HOW, NamedView, number_of
@@ -29,14 +30,25 @@ from dmac.data.source import (
     is_on_disk,
 )
 
-#: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
+#: Views with 2 to this many columns are narrow; from six columns on, unit rows work well.
 NARROW = 5
-# Samples at a time that are compared, at most.
+# Samples that are compared at a time.
 _ROWS = 64
-# Samples on which columns are compared. Made up views lose their classes where noise in one column
-# has 0.97 of the variance, or less; after a square root, 0.997 is harmless in the numerals.
-_SOME, _SIGNED, _ROOTED = 2000, 0.97, 0.998
-# What tables that are not computed yet have, and cells with annotations: they are more than arrays.
+# Samples on which columns are compared, and the share of the variance from which one column
+# dominates a view. In simulated views the classes are lost once one noisy column holds 97 % of the
+# variance or more; after a square root, 99.7 % is harmless in the numerals.
+_SAMPLES = 2000
+_DOMINANT = 0.97
+_DOMINANT_ROOTED = 0.998
+# Numbers that often stand for what is missing, from which others are farther than from each other;
+# any other number is so many times as far.
+_NINES, _FAR = [10.0**k - 1 for k in range(1, 9)], 3
+_CODES = [
+    *(-x for x in _NINES),
+    *_NINES[2:],
+    *(s * 10.0**k for s in (-1, 1) for k in range(20, 39)),
+]
+# Attributes of lazy tables and of AnnData objects, which are not plain arrays.
 _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 
 
@@ -134,7 +146,8 @@ def _present(
     present: npt.ArrayLike | None, views: Sequence[NamedView], shape: tuple[int, int]
 ) -> Flags:
     """The mask of a user, (n, v), checked, all True without one; False where a name is lacking."""
-    present = np.ones(shape) if present is None else in_order(present, views[0].samples)
+    names = views[0].samples
+    present = np.ones(shape) if present is None else in_order(present, names, "present", "views")
     must = f"present must hold True where a sample has a view, and False elsewhere, as {shape}"
     try:
         mask = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)
@@ -147,7 +160,7 @@ def _present(
 
 
 def check_views(views: Views, **options: Any) -> list[Matrix]:
-    """The arrays and CSR matrices in memory of `as_sources`, whose parameters and errors it has."""
+    """Like `as_sources`, but return the arrays and CSR matrices themselves."""
     return [x.values for x in as_sources(views, **options)]
 
 
@@ -227,7 +240,9 @@ def as_sources(
             "all else would count what stands there"
         )
     if warns:
-        tell_of_columns(sources, has_view & ~measured if incomplete else np.zeros_like(has_view))
+        warn_of_single_columns(sources)
+    if warns and incomplete:
+        _warn_of_zero_rows(sources, has_view & ~measured)
     if incomplete:
         sources = _complete_with_zeros(sources, has_view, measured, warns)
     for x in sources:
@@ -235,6 +250,8 @@ def as_sources(
             check_finite(x.values, x.where)
             if warns:
                 _warn_of_one_column(x.values, x.where)
+        if warns and not x.sparse:
+            _warn_of_codes(x.read(x.slices()[0]), x.where)
     return sources
 
 
@@ -285,8 +302,8 @@ def say_which_are_zero(zero: Flags) -> None:
         )
 
 
-def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
-    """Say what few columns do: one is only scaled, and rows of zeros in few may well be values."""
+def warn_of_single_columns(views: Sequence[Source]) -> None:
+    """Say which views have one column, which is only scaled."""
     single = [x.where for x in views if x.shape[1] == 1]
     if single:
         have = "has one feature" if len(single) == 1 else "have one feature each"
@@ -295,6 +312,10 @@ def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
             "since rows of unit length would keep nothing but their signs",
             ViewWarning,
         )
+
+
+def _warn_of_zero_rows(views: Sequence[Source], present: Flags) -> None:
+    """Say where rows of zeros in few columns count as missing, though they may well be values."""
     for a, x in enumerate(views):
         if len(views) == 1 or x.shape[1] > NARROW or not x.in_memory:
             continue
@@ -310,7 +331,7 @@ def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
 
 
 def _warn_of_one_column(x: Matrix, where: str) -> None:
-    """Say where one column is nearly all of a checked view, so that the others say nothing.
+    """Warn if one column dominates the variance of a checked view.
 
     A square root evens a view without negative entries out, as recipes do; narrow views are
     standardised. A column that is large in a few rows alone is none in rows of unit length.
@@ -318,13 +339,13 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
     from sklearn.preprocessing import StandardScaler
     from sklearn.utils.extmath import row_norms
 
-    rows: Any = x[:: max(1, x.shape[0] // _SOME)]
+    rows: Any = x[:: max(1, x.shape[0] // _SAMPLES)]
     largest = abs(rows).max()
     if x.shape[1] <= NARROW or not largest:
         return
-    rows, most = rows / largest, _SIGNED
+    rows, most = rows / largest, _DOMINANT
     if rows.min() >= 0:
-        rows, most = on_entries(np.sqrt, rows), _ROOTED
+        rows, most = on_entries(np.sqrt, rows), _DOMINANT_ROOTED
     variances = StandardScaler(with_mean=False).fit(rows).var_
     j, squares = int(variances.argmax()), row_norms(rows, squared=True)
     nonzero = squares > 0
@@ -336,6 +357,30 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
             "their standard deviations, or leave it out",
             ViewWarning,
         )
+
+
+def _warn_of_codes(x: Floats, where: str) -> None:
+    """Say which number far from all others is repeated, as codes for missing values are.
+
+    It is the smallest or the largest of several columns, or of one if it is a usual code.
+    """
+    for ends, end in ((x.min(0), x.min()), (x.max(0), x.max())):
+        for value in {end, *ends[np.isin(ends, _CODES)].tolist()} - {0}:
+            inside = x[:, ends == value]
+            coded = inside == value
+            rest = np.where(coded, np.nan, inside)
+            with warnings.catch_warnings(action="ignore"):  # of columns with nothing else
+                low, high = np.nanmin(rest, 0), np.nanmax(rest, 0)
+            apart, usual = np.maximum(low - value, value - high), value in _CODES
+            far = (apart > (1 if usual else _FAR) * (high - low)) & (high > low)
+            if (far & (coded.sum(0) > 1)).sum() > (not usual):
+                warn(
+                    f"{where} has the number {value:.15g} in {coded.sum()} cells of "
+                    f"{number_of(coded.any(0).sum(), 'column')}, far from all others: if it stands "
+                    f"for what is missing, say missing={value:.15g} as the files are read, or pass "
+                    f"numpy.where(x == {value:.15g}, numpy.nan, x); now it is a value",
+                    ViewWarning,
+                )
 
 
 def n_distinct(views: Sequence[Source], most: int) -> int:
@@ -378,7 +423,7 @@ def _complete_with_zeros(
         who = f"sample {nothing[0]} lacks all views (samples are counted from 0)"
         if (names := views[0].view.samples) is not None:
             who = f"sample {names[nothing[0]]!s:.40} lacks all views"
-        raise ValueError(f"{who}{others}: drop it, there is nothing to group it by")
+        raise ValueError(f"{who}{others}: remove it, it has no data to cluster by")
     return out
 
 

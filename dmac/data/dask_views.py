@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dmac._types import Array, Floats, Integers, Views
-from dmac.data.checks import check_shapes, is_dask, tell_of_columns
+from dmac.data.checks import check_shapes, is_dask, warn_of_single_columns
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.source import Source, block_rows, check_kind, checked_rows
 
@@ -122,7 +122,7 @@ def dask_views(
     ]
     checked: list[Source] = [DaskSource(x.values, x, rows) for x in named]
     if n_features is None:
-        tell_of_columns(checked, np.ones((0, len(checked)), bool))
+        warn_of_single_columns(checked)
     return checked
 
 

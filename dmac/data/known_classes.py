@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmac._types import Array, Integers
+from dmac._types import Array
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, called, is_frame
@@ -22,11 +22,11 @@ from dmac.data.tables import without
 from dmac.data.vocabulary import (
     CLASSES,
     LABELS,
+    Column,
     bare,
-    parsed,
+    has_numbers,
     says_classes,
     says_known,
-    typed,
     whole,
 )
 
@@ -53,7 +53,7 @@ def vector(view: NamedView) -> NamedView | None:
     if is_frame(x):
         if shape[1] > 1:
             view, x = replace(view, samples=view.features), x.T
-        return replace(view, values=typed(x.iloc[:, 0]), features=None)
+        return replace(view, values=Column(x.iloc[:, 0]).typed, features=None)
     if x.dtype.kind not in "biufSU" or view.features:
         return None
     return replace(view, values=as_dense(x).ravel(), features=None)
@@ -95,7 +95,12 @@ def known_classes(
             candidates.append(replace(lone, source=called(item)))
         elif says_known(item.name) and _is_narrow(item):
             left_out[called(item)] = "its name is that of what is known of samples"
-        elif lone is not None and is_frame(item.values) and lone.values.dtype.kind == "U":
+        elif (
+            lone is not None
+            and is_frame(item.values)
+            and lone.values.dtype.kind == "U"
+            and not has_numbers(lone.values.tolist())
+        ):
             left_out[called(item)] = "one column of words is no view; labels_key= names classes"
     chosen = (_keyed(rest, key) or _keyed(columns, key)) if key else candidates
     if key and not chosen:
@@ -117,7 +122,7 @@ def _apart(item: NamedView, key: str | None) -> tuple[NamedView, list[NamedView]
     """A table without its columns of classes, and these."""
     headers = (item.features or []) if is_frame(item.values) else []
     classes = {
-        j: typed(item.values.iloc[:, j])
+        j: Column(item.values.iloc[:, j]).typed
         for j, x in enumerate(headers)
         if x == key or (len(x) > 2 and whole(x) in CLASSES)  # a feature may be called y
     }
@@ -169,16 +174,21 @@ def agreed(
     n: int,
     key: str | Literal[False] | None,
     left_out: dict[str, str],
-) -> tuple[Integers | None, str | None]:
-    """The classes of the samples in their order, from 0, and where they were.
+    mixed: bool = False,
+) -> tuple[Array | None, str | None]:
+    """The classes of the samples in their order, as they are stored, and where they were.
 
     They are those whose name says "labels", or else any; None where others differ. With ``key`` it
-    is a ``ValueError`` if one has no class for a sample; else that goes to what is left out.
+    is a ``ValueError`` if one has no class for a sample, or no names where those of the views are
+    ``mixed``; else that goes to what is left out.
     """
-    codes = {}
+    codes, stored = {}, {}
     for x in candidates:
         try:
-            codes[x.source] = _codes(x, samples, n)
+            if mixed and not x.samples:
+                raise ValueError("it names no samples, and the views have them in other orders")
+            stored[x.source] = _in_order(x, samples, n)
+            codes[x.source] = check_labels(stored[x.source])
         except ValueError as error:
             if key:
                 raise ValueError(f"known classes: {x.source}: {error}{_WAY}") from error
@@ -191,10 +201,10 @@ def agreed(
     for source in codes:
         if (codes[source] == codes[first]).all():
             left_out.pop(source, None)
-    return codes[first], first
+    return stored[first], first
 
 
-def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
+def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
     """The class of each of n samples, by name where both have names."""
     names, values = classes.samples, classes.values
     # A word above the words of a column without names, which nothing else told from them.
@@ -211,12 +221,12 @@ def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
         )
     rows = {name: i for i, name in enumerate(names)}
     values = values[[rows[name] for name in samples]]
-    x, words = parsed(values)
+    x, words = Column(values).parsed
     if len(lacking := np.flatnonzero(np.isnan(x) & ~words)):
         row = rows[samples[lacking[0]]]
         who = classes.samples[row] if classes.samples else f"row {row + 1}"
         raise ValueError(f"{len(lacking)} samples have no class, the first is {who}")
-    return check_labels(values)
+    return values
 
 
 def _repeat(values: Array) -> bool:

@@ -1,6 +1,8 @@
-"""Two levels of every view for the spectral recipe: its whitened directions and its plain ones.
+"""Levels of every view for the spectral recipe: whitened, plain and scaled.
 
-Chapter 12 of the book says why both are there: each errs where the other does not.
+Each is a distance that leaves alone what may mean nothing in a view: a linear mixing of its columns
+(whitened), the lengths of its rows (plain), the units of its columns (scaled). Chapter 12 of the
+book derives them: each errs where another does not.
 """
 
 from __future__ import annotations
@@ -12,9 +14,17 @@ import numpy as np
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix
-from dmac.data.linalg import GRAM, as_dense, leading_by_products, leading_of_gram, signed
+from dmac.data.linalg import (
+    GRAM,
+    as_dense,
+    leading_by_products,
+    leading_of_gram,
+    on_entries,
+    signed,
+    stored,
+)
 from dmac.data.pipeline import ViewPipeline
-from dmac.data.source import filled
+from dmac.data.source import filled, with_measured
 from dmac.data.whitening import Whitening
 
 # What `moments` gives: a number, (d,) and (d, d).
@@ -22,6 +32,21 @@ Moments: TypeAlias = tuple[Any, Array, Array]
 
 # Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
 _SPARSE = 0.1
+#: What a recipe's word stands for, in the order of the columns.
+LEVELS = {
+    **{name: (name,) for name in ("whitened", "plain", "scaled")},
+    "both": ("whitened", "plain"),
+    "all": ("whitened", "plain", "scaled"),
+}
+#: Columns up to which the scaled level takes a view as it is.
+SCALED_COLUMNS = 50
+# Rows and random splits by which halves of the columns are compared, and columns that it takes.
+_HALVES_ROWS, _SPLITS, _HALVES_COLUMNS = 1000, 2, 6
+# A column whose deviation is smaller, in units of its largest entry, is constant: rounding errors
+# are no values. They are larger in a sparse view, whose columns are not centred on the way.
+_CONSTANT = {False: 1e-14, True: 1e-7}
+# New samples lie no further off than this, so that their squares are numbers of 32 bits, too.
+_FAR = 1e15
 
 
 class Projection:
@@ -75,36 +100,246 @@ def moments(blocks: Iterable[Matrix]) -> Moments:
     return n, total, gram
 
 
-class LevelPipeline(ViewPipeline):
-    r"""One view's way into the spectral recipe: square root, unit rows, then one level or two.
+def is_counts(x: Matrix) -> bool:
+    """Whether a view (n, d) holds counts, by its values.
 
-    The first two steps are those of :class:`dmac.data.pipeline.ViewPipeline`. The whitened level is
-    its third step; the plain level is a `Projection` instead. Rows of both are scaled to unit
-    length, and the levels stand side by side in the result. A row of zeros, which is a sample that
-    lacks the view, teaches nothing and stays one. Where ``keeps_lengths`` is set, lengths are what
-    the columns share, and the whitened level is one direction.
+    They are integers from 0 on, and more than half of the view is 0 or it has more than
+    `SCALED_COLUMNS` columns: a few columns of integers may be grades or measures.
+    """
+    values = stored(x)
+    if values.size and (values.min() < 0 or values.max() > 2**53):  # up to which all are exact
+        return False
+    if not np.array_equal(values, np.round(values)):
+        return False
+    return np.count_nonzero(values) < 0.5 * np.prod(x.shape) or x.shape[1] > SCALED_COLUMNS
+
+
+class ScaledColumns:
+    r"""A view whose columns have one unit and whose rows keep their lengths.
+
+    1. Counts (`is_counts`): every sample gets the median sum of all, then :math:`\log(1 + x)`.
+    2. Columns are centred and divided by their standard deviations; constant ones are left out.
+    3. Of more than `SCALED_COLUMNS` columns the leading principal directions are taken, not
+       whitened.
+    4. All is divided by one number, so that the mean squared length of a row is 1.
+
+    Rows of zeros, samples that lack the view, do not count and stay.
+
+    Parameters
+    ----------
+    n_components : int
+        How many directions of a wide view.
+
+    Attributes
+    ----------
+    total_ : float
+        The median sum of counts; 0 for other views.
+    exponent_ : numpy.ndarray of shape (d,), int
+        Brings the largest entry of each column to [1/2, 1), so that squares are in range.
+    center_, units_ : numpy.ndarray of shape (d,)
+        Means of the columns and 1 over their standard deviations, which is 0 of constant ones; of
+        columns divided by 2 to the ``exponent_``.
+    components_ : numpy.ndarray of shape (d, r)
+        Steps 2 to 4 after the centring, r at least 1.
+    effective_rank_ : float
+        :math:`(\sum_j \lambda_j)^2 / \sum_j \lambda_j^2` of the variances :math:`\lambda_j` of the
+        level: the number of its directions, were all alike. 0 if all rows are the same.
+    """
+
+    def __init__(self, n_components: int = 30) -> None:
+        self.n_components = n_components
+
+    def fit(
+        self,
+        x: Matrix,
+        every: Matrix | None = None,
+        moments_of: Callable[[Callable[[Matrix], Matrix]], Moments] | None = None,
+    ) -> Self:
+        """Learn the steps; parameters are those of `LevelPipeline.fit_transform`. Returns self."""
+        sparse, present, d = scipy.sparse.issparse(x), filled(x), x.shape[1]
+        x = x[present] if present.any() and not present.all() else x
+        self.total_ = float(np.median(np.asarray(x.sum(1)))) if is_counts(x) else 0.0
+        logged = self._logged(x)
+        self.exponent_ = np.frexp(as_dense(abs(logged).max(0)).ravel())[1]
+        self.center_ = np.zeros(d)
+        if not sparse:  # so that columns far from 0 keep their digits
+            self.center_ = self._in_range(logged).mean(0)
+        if moments_of or d <= min(x.shape[0], GRAM):
+            n, total, gram = (moments_of or _moments_of(x))(self._centred)
+            mean = total / max(n, 1)
+            covariance = gram / max(n, 1) - np.outer(mean, mean)
+            units = self.units_ = _units(np.diagonal(covariance), sparse)
+            kept = np.flatnonzero(units)
+            correlation = (units[:, None] * covariance * units)[np.ix_(kept, kept)]
+            variances, directions = self._principal(correlation)
+        else:
+            rows = self._centred(x if every is None else every)
+            rows = rows[filled(rows)] if present.any() else rows
+            mean = np.asarray(rows.mean(0)).ravel()
+            squares = np.asarray(on_entries(np.square, rows).mean(0)).ravel()
+            units = self.units_ = _units(squares - mean**2, sparse)
+            kept = np.flatnonzero(units)
+            rows, shift = self._times_units(rows)[:, kept], (mean * units)[kept]
+            if len(kept) <= SCALED_COLUMNS:
+                rows = as_dense(rows) - shift
+                variances, directions = self._principal(rows.T @ rows / len(rows))
+            else:
+                s, directions = leading_by_products(rows, self.n_components, shift)
+                variances, directions = s**2 / rows.shape[0], signed(directions)
+        whole, square = float(variances.sum()), float((variances**2).sum())
+        self.effective_rank_ = whole**2 / square if square else 0.0
+        self.components_ = np.zeros((d, max(1, len(directions))))
+        scale = np.sqrt(whole) if whole else 1.0
+        self.components_[kept, : len(directions)] = units[kept, None] * directions.T / scale
+        self.center_ = self.center_ + mean
+        return self
+
+    def transform(self, x: Matrix) -> Floats:
+        """(n, d), dense or CSR -> an array of shape (n, r)."""
+        present, x = filled(x), self._in_range(self._logged(x))
+        if scipy.sparse.issparse(x):
+            rows = x @ self.components_ - self.center_ @ self.components_
+        else:
+            rows = (x - self.center_) @ self.components_
+        rows = np.where(present[:, None], rows, 0.0).clip(-_FAR, _FAR)
+        return with_measured(rows, present)
+
+    def in_units(self, x: Matrix) -> Matrix:
+        """Columns (n, d) in units of their deviations; those of a sparse view are not centred."""
+        return self._times_units(self._centred(x))
+
+    def _times_units(self, x: Matrix) -> Matrix:
+        return x.multiply(self.units_).tocsr() if scipy.sparse.issparse(x) else x * self.units_
+
+    def _principal(self, correlation: Array) -> tuple[Array, Array]:
+        """Variances, and the directions (r, d) that are kept: all of few columns, as they are."""
+        if len(correlation) <= SCALED_COLUMNS:
+            return np.linalg.eigvalsh(correlation).clip(0), np.eye(len(correlation))
+        s, directions = leading_of_gram(correlation, self.n_components)
+        return s**2, signed(directions)
+
+    def _logged(self, x: Matrix) -> Matrix:
+        """Counts of samples of one sum, after log(1 + x); other views as they are."""
+        if not self.total_:
+            return x
+        sums = np.asarray(abs(x).sum(1)).ravel()
+        ratios = np.divide(self.total_, sums, out=np.zeros_like(sums), where=sums > 0)
+        x = scipy.sparse.diags(ratios) @ x if scipy.sparse.issparse(x) else ratios[:, None] * x
+        return on_entries(lambda entries: np.sign(entries) * np.log1p(np.abs(entries)), x)
+
+    def _in_range(self, x: Matrix) -> Matrix:
+        """Columns in units of a power of two near their largest entry."""
+        if not scipy.sparse.issparse(x):
+            return np.ldexp(x, -self.exponent_).clip(-_FAR, _FAR)
+        out = x.tocsr().astype(np.float64)
+        out.data = np.ldexp(out.data, -self.exponent_[out.indices]).clip(-_FAR, _FAR)
+        return out
+
+    def _centred(self, x: Matrix) -> Matrix:
+        """Near the middle of the columns, but for sparse views; rows of zeros stay."""
+        present, x = filled(x), self._in_range(self._logged(x))
+        if scipy.sparse.issparse(x):
+            return x
+        return with_measured(np.where(present[:, None], x - self.center_, 0.0), present)
+
+
+def agreement_of_halves(x: Matrix, rank: int) -> float:
+    r"""How far the leading directions of one half of the columns tell those of the other.
+
+    With U and V the ``rank`` leading left singular vectors of two random halves of the centred
+    columns, :math:`\|U^T V\|_F^2 / p` is 1 if they span the same, and p / (n - 1) on average if
+    one is random; it is given above that, in units of what is left, as the mean of two splits.
+
+    Parameters
+    ----------
+    x : numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d)
+    rank : int
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 if a half does not vary.
+    """
+    n, d = x.shape
+    rng, total = np.random.default_rng(0), 0.0
+    for _ in range(_SPLITS):
+        first, second = (_left(x[:, part], rank) for part in np.array_split(rng.permutation(d), 2))
+        p = min(first.shape[1], second.shape[1])
+        chance = max(first.shape[1], second.shape[1]) / max(n - 1, 1)
+        if p and chance < 1:
+            total += (((first.T @ second) ** 2).sum() / p - chance) / (1 - chance)
+    return float(max(total / _SPLITS, 0.0))
+
+
+def _left(x: Matrix, rank: int) -> Array:
+    """Leading left singular vectors (n, r) of centred columns; none if all rows are the same."""
+    mean = np.asarray(x.mean(0)).ravel()
+    s, vt = leading_by_products(x, min(rank, *x.shape), mean)
+    kept = s > _CONSTANT[True]
+    return (x @ vt[kept].T - mean @ vt[kept].T) / s[kept]
+
+
+def _moments_of(x: Matrix) -> Callable[[Callable[[Matrix], Matrix]], Moments]:
+    """The `moments` of a view after a function of its rows."""
+    return lambda function: moments([function(x)])
+
+
+def _units(variances: Array, sparse: bool) -> Array:
+    """1 over the standard deviations of columns, 0 of constant ones."""
+    deviations = np.sqrt(variances.clip(0))
+    varies = deviations > _CONSTANT[sparse]
+    return np.divide(1, deviations, out=np.zeros_like(deviations), where=varies)
+
+
+class LevelPipeline(ViewPipeline):
+    r"""One view's way into the spectral recipe: one level or several, side by side.
+
+    The whitened and the plain level share the first two steps of
+    :class:`dmac.data.pipeline.ViewPipeline`, square root and unit rows; the whitened one is its
+    third step, the plain one a `Projection` instead, and rows of both are scaled to unit length.
+    The scaled level is made of the view as it is given (`ScaledColumns`). A row of zeros, which is
+    a sample that lacks the view, teaches nothing and stays one. Where ``keeps_lengths`` is set,
+    lengths are what the columns share, and the whitened level is one direction.
 
     Parameters
     ----------
     root : bool
-    levels : {"whitened", "plain", "both"}
+    levels : str
+        A key of `LEVELS`.
     n_components : int
         r of the whitened level.
     ridge : float
     plain_components : int
         r of the plain level.
     columns : str
+    n_clusters : int
+        c.
+    scaled_components : int
+        Of `ScaledColumns`.
+    scaled_weight : {"equal", "rank", "halves", "both"}
+        See ``weights_``.
 
     Attributes
     ----------
     widths_ : tuple of int
-        Columns of each level, the whitened one first.
+        Columns of each level.
     n_features_out_ : int
         Their sum.
+    weights_ : dict of str to float
+        Of the graphs of each level: 1 of the whitened one, the ``spread_`` of the plain one, and 1
+        of the scaled one. With "rank" or "both" that is :math:`\min(1, r / (c - 1))`, with its
+        effective rank r: c groups need c - 1 directions, and say less where they share fewer. With
+        "halves" or "both" all are multiplied by how far halves of the columns tell each other
+        (`agreement_of_halves`), in units of the better of unit rows and scaled columns, if one of
+        them does.
+    scaled_ : ScaledColumns or None
     spread_ : float
         :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
         squared distance of two rows is twice that.
     """
+
+    scaled_level = ScaledColumns
+    scaled_: ScaledColumns | None = None
 
     def __init__(
         self,
@@ -114,16 +349,21 @@ class LevelPipeline(ViewPipeline):
         ridge: float,
         plain_components: int,
         columns: str = "given",
+        n_clusters: int = 2,
+        scaled_components: int = 30,
+        scaled_weight: str = "rank",
     ) -> None:
         super().__init__(root, n_components, ridge, columns)
-        self.levels, self.plain_components = levels, plain_components
+        self.levels, self.plain_components = LEVELS[levels], plain_components
+        self.n_clusters, self.scaled_components = n_clusters, scaled_components
+        self.scaled_weight = scaled_weight
 
     def _heads(self) -> dict[str, Any]:
         heads = {
             "whitened": Whitening(1 if self.keeps_lengths else self.n_components, self.ridge),
             "plain": Projection(self.plain_components),
         }
-        return {name: head for name, head in heads.items() if self.levels in (name, "both")}
+        return {name: head for name, head in heads.items() if name in self.levels}
 
     def fit_transform(
         self,
@@ -151,7 +391,36 @@ class LevelPipeline(ViewPipeline):
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
         self._learn(rows if every is None else self._unit_rows(every), moments_of)
-        return self._fit_lengths([rows])
+        self.weights_ = {"whitened": 1.0, "plain": self.spread_, "scaled": 1.0}
+        levels, self.lengths_ = list[Floats](), {}
+        if self.heads_:
+            levels.append(self._fit_lengths([rows]))
+        if "scaled" in self.levels:
+            x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(rows) else x
+            scaled = self.scaled_level(self.scaled_components).fit(x, every, moments_of)
+            levels.append(scaled.transform(x))
+            of_heads = self.widths_ if self.heads_ else ()
+            self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
+            self._weigh(scaled, rows, x)
+        return np.hstack(levels)
+
+    def transform(self, x: Matrix) -> Floats:
+        """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
+        levels = [super().transform(x)] if self.heads_ else []
+        return np.hstack([*levels, *([self.scaled_.transform(x)] if self.scaled_ else [])])
+
+    def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
+        """Weigh the levels by what unit rows and the view's own (n, d) say."""
+        wanted = self.n_clusters - 1
+        if self.scaled_weight in ("rank", "both"):
+            self.weights_["scaled"] = min(1.0, scaled.effective_rank_ / wanted)
+        if self.scaled_weight in ("halves", "both") and x.shape[1] >= _HALVES_COLUMNS:
+            some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
+            both = rows[some], scaled.in_units(x[some])
+            told = [agreement_of_halves(one, wanted) for one in both]
+            best = max(told)
+            for name, value in zip(("whitened", "plain", "scaled"), (told[0], *told)):
+                self.weights_[name] *= value / best if best else 1.0  # else neither says a thing
 
     def _learn(self, x: Matrix, moments_of: Callable[..., Moments] | None) -> None:
         """The directions of both levels, from unit rows (n, d)."""
@@ -180,9 +449,22 @@ class LevelPipeline(ViewPipeline):
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What `restore` needs: a dict of numbers and a dict of arrays."""
         numbers, arrays = super().state()
-        return numbers | {"spread": self.spread_}, arrays
+        numbers |= {"spread": self.spread_, "weights": self.weights_}
+        if self.scaled_:
+            about = vars(self.scaled_)
+            numbers["scaled"] = {k: v for k, v in about.items() if isinstance(v, float)}
+            arrays |= {f"scaled.{k}": v for k, v in about.items() if isinstance(v, np.ndarray)}
+        return numbers, arrays
 
     def restore(self, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Take over a `state` of a pipeline with the same parameters. Returns self."""
         self.spread_ = numbers["spread"]
+        # Models of 0.2.0 have no scaled level, and do not say what the others weigh.
+        self.weights_ = numbers.get("weights", {"whitened": 1.0, "plain": self.spread_})
+        if "scaled" in numbers:
+            of_level = {k: v for k, v in arrays.items() if k.startswith("scaled.")}
+            arrays = {k: v for k, v in arrays.items() if k not in of_level}
+            self.scaled_ = self.scaled_level()
+            named = {k.removeprefix("scaled."): v for k, v in of_level.items()}
+            vars(self.scaled_).update(named | numbers["scaled"])
         return super().restore(numbers, arrays)

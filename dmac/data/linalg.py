@@ -98,23 +98,30 @@ def _factor_of_both(x: Array, y: Array) -> Array:
     return factor
 
 
-def leading_by_products(x: Matrix, rank: int) -> tuple[Array, Array]:
-    """The largest singular values of X itself, and their right vectors, to half of the digits.
+def leading_by_products(x: Matrix, rank: int, mean: Array | float = 0.0) -> tuple[Array, Array]:
+    """The largest singular values of X - 1 m^T, and their right vectors, to half of the digits.
+
+    A mean m (d,) is taken off on the way, so that a sparse X stays sparse.
 
     A product with all columns or all rows gives them, or, of a view that is wide and long, few
     passes of an iteration, which come close where the spectrum falls; where it is flat any
     directions do. There may be fewer than ``rank``.
     """
     n, d = x.shape
+    mean = np.broadcast_to(mean, (d,))
     if d <= min(n, GRAM):
-        return leading_of_gram(as_dense(x.T @ x), rank)
+        total = np.asarray(x.sum(0)).ravel()
+        shift = np.outer(mean, total - n * mean / 2)
+        return leading_of_gram(as_dense(x.T @ x) - shift - shift.T, rank)
     if n <= GRAM:
-        s, left = leading_of_gram(as_dense(x @ x.T), rank)
-        return s, as_dense(x.T @ left.T).T / s[:, None]
+        shift = (x @ mean - mean @ mean / 2)[:, None]
+        s, left = leading_of_gram(as_dense(x @ x.T) - shift - shift.T, rank)
+        return s, (as_dense(x.T @ left.T) - np.outer(mean, left.sum(1))).T / s[:, None]
     q = np.random.default_rng(0).standard_normal((d, rank + _MORE))
     for _ in range(_PASSES):
-        q = np.linalg.qr(x.T @ (x @ q))[0]
-    _, s, wt = np.linalg.svd(x @ q, full_matrices=False)
+        image = x @ q - mean @ q
+        q = np.linalg.qr(x.T @ image - np.outer(mean, image.sum(0)))[0]
+    _, s, wt = np.linalg.svd(x @ q - mean @ q, full_matrices=False)
     kept = np.flatnonzero(s > _TOLERANCE * s[0])[:rank]
     return s[kept], (wt @ q.T)[kept]
 

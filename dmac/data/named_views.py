@@ -1,4 +1,4 @@
-"""What is known of a view beside its numbers: its name, and those of its samples and features.
+"""A view's metadata: its name, and those of its samples and features.
 
 Files and data frames become such views, and are lined up by :mod:`dmac.data.names`.
 """
@@ -78,7 +78,11 @@ def as_named(views: Any) -> list[NamedView]:
             what, way = f"a {type(views).__name__}", HOW
             if n_axes:
                 what = f"one of shape {views.shape}"
-                way = "Reshape your data with x[:, None] if it is one feature"
+                way = (
+                    "pass list(x) if its first axis counts views, x.reshape(len(x), -1) if samples"
+                    if n_axes > 2
+                    else "Reshape your data with x[:, None] if it is one feature"
+                )
             raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
         views = [views]
     named = [x if isinstance(x, NamedView) else _named(x) for x in views]
@@ -87,11 +91,22 @@ def as_named(views: Any) -> list[NamedView]:
 
 
 def _named(x: Any) -> NamedView:
+    if all(hasattr(x, name) for name in ("dims", "coords", "values")):
+        samples, features = ([_along(x, axis) for axis in x.dims] + [None, None])[:2]
+        return NamedView(x.values, str(x.name or ""), samples, features)
     if not is_frame(x):
         return NamedView(x)
     samples = x.index.tolist()
     numbered = x.index.names == [None] and counts(samples)
     return NamedView(x, "", samples, list(x.columns), numbered=numbered)
+
+
+def _along(x: Any, axis: Any) -> list[Any] | None:
+    """The names along an axis of a DataArray: its own coordinate, or else one of distinct words."""
+    names = [y.values.tolist() for y in x.coords.values() if y.dims == (axis,)]
+    own = [x.coords[axis].values.tolist()] if axis in x.coords else []
+    text = [y for y in names if len(set(y)) == len(y) and all(isinstance(one, str) for one in y)]
+    return next(iter([*own, *text]), None)
 
 
 def counts(names: Sequence[Any]) -> bool:

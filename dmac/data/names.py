@@ -1,4 +1,4 @@
-"""Names of samples and features: views are lined up by the first, and held against a fit's second.
+"""Align views by the names of their samples, and compare feature names with those of a fit.
 
 Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
 in files. Chapter 14 of the book uses the estimator on a reader's own data frames.
@@ -20,10 +20,12 @@ import scipy.sparse
 from dmac._types import Array, Views
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of
-from dmac.data.vocabulary import no_samples, says_samples
+from dmac.data.vocabulary import Column, no_samples, says_samples
 
-# So many names stand in a message.
+# Number of names in a message.
 _EXAMPLES = 3
+# Of fewer rows none adds the others up; in so many columns it does, of those that vary by so much.
+_ROWS, _NEARLY, _CONSTANT = 5, 0.9, 1e-6
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")
 
@@ -42,15 +44,25 @@ def index_of(views: Views) -> Any:
     return index
 
 
-def in_order(x: Any, names: Any) -> Any:
-    """A Series or data frame in the order of an index or a list of names.
+def in_order(x: Any, names: Any, what: str, others: str) -> Any:
+    """A Series or data frame in the order of the names, an index or a list, that others have.
 
-    One whose index does not hold exactly these names is returned unchanged, as all else is.
+    One with other names stays as it is, and a ``UserWarning`` says so unless names only count; all
+    else stays, too. ``what`` and ``others`` are what the message calls the two.
     """
-    if names is None or not hasattr(x, "iloc"):
-        return x
-    same = len(x) == len(names) and x.index.is_unique and x.index.isin(names).all()
-    return x.reindex(names) if same else x
+    if names is None or not hasattr(x, "iloc") or len(x) != len(names):
+        return x  # what has another length is refused where it is counted
+    if x.index.is_unique and x.index.isin(names).all():
+        return x.reindex(names)
+    own, other = x.index.tolist(), list(names)
+    if own != other and not counts(own) and not counts(other):
+        name, its = next(pair for pair in zip(own, other) if pair[0] != pair[1])
+        warn(
+            f"{what} and {others} name the samples differently (the first difference is {name!r} "
+            f"and {its!r}): rows are taken by position. Give both the same names; or, if row i is "
+            "the same sample in both, take the names away, as by .to_numpy()"
+        )
+    return x
 
 
 def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
@@ -82,6 +94,7 @@ def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
     views = as_named(views)
     for x in views:
         _check_rows(x)
+    _doubt_places(views)
     named = [x for x in views if x.samples is not None]
     if not named:
         return views
@@ -118,12 +131,41 @@ def _check_rows(view: NamedView) -> None:
                 f"{view.where} has the features {_some(map(repr, ids))}, which seem to name or "
                 "count the samples: take them out, as by frame.set_index(name)"
             )
+    if what := _adds_up(x) if is_frame(x) or view.source else "":
+        name = "" if view.samples is None else f" ({view.samples[-1]!s:.40})"
+        raise ValueError(
+            f"the last row of {view.where}{name} is the {what} of the others, and no sample. Take "
+            f"it out of {view.source or 'the view, as by frame.iloc[:-1]'}"
+        )
     if wrong := no_samples(view.samples or []):
         raise ValueError(
             f"{view.where} has {_some(map(repr, wrong))} where samples are named: what "
             "describes features or adds samples up is none. Take that line or column out of "
             f"{view.source or f'the view, as by frame.drop(index={wrong[:_EXAMPLES]})'}"
         )
+
+
+def _adds_up(x: Any) -> str:
+    """Whether a last row is the sum or the mean of the others in nearly all columns that vary."""
+    x = x.to_numpy() if is_frame(x) else x
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iuf" or len(x) < _ROWS:
+        return ""
+    others, last = x[:-1].astype(float), x[-1].astype(float)
+    spread = others.std(0)
+    varies = spread > _CONSTANT * abs(others).max(0)
+    for what, wanted, reach, columns in (
+        ("sum", others.sum(0), abs(others.sum(0)) / 1000, 2),
+        ("mean", others.mean(0), spread / 20, 3),
+    ):
+        near = (abs(last - wanted) <= reach) & ((others == last).mean(0) < 0.5)
+        if varies.sum() >= columns and near[varies].mean() > _NEARLY:
+            return what
+    return ""
+
+
+def _has_columns(x: Any) -> bool:
+    """Whether a view is a frame in memory, of pandas or of polars."""
+    return hasattr(x, "columns") and hasattr(x, "to_numpy") and hasattr(x, "shape")
 
 
 def _of_same_rows(named: Sequence[NamedView]) -> bool:
@@ -133,6 +175,23 @@ def _of_same_rows(named: Sequence[NamedView]) -> bool:
         or len({str((x.samples or [""])[0]) for x in named}) == 1
     )
     return places or all(x.samples == named[0].samples for x in named)
+
+
+def _doubt_places(views: Sequence[NamedView]) -> None:
+    """Warn where frames go by places, and a column of all has the same names in other orders."""
+    frames: list[Any] = [x.values for x in views]
+    by_places = len({tuple(x.samples or ()) for x in views}) == 1 < len(views)
+    if not (by_places and all(map(_has_columns, frames))):
+        return
+    columns = [set(x.columns) for x in frames]
+    for name in (x for x in frames[0].columns if all(x in of_view for of_view in columns)):
+        first, *others = [Column(x[name].to_numpy()).names for x in frames]
+        if any(y != first and len({*first} & {*y}) > len(first) / 2 for y in others):
+            warn(
+                f"all views have the column {name!r}, with the same distinct values in other "
+                "orders, and row i is taken for the same sample: to have them lined up by it, name "
+                f"them by frame.set_index({name!r}); if it names no samples, all is well"
+            )
 
 
 def _doubt_counts(views: Sequence[NamedView]) -> None:

@@ -10,23 +10,46 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 
-from dmac._types import Integers, PathLike
+from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
-from dmac.data.known_classes import agreed, having_name, known_classes, vector
-from dmac.data.named_views import NamedView, called, ending_of, is_frame, natural
+from dmac.data.checks import check_labels
+from dmac.data.known_classes import agreed, having_name, known_classes
+from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
-from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
+from dmac.data.tables import (
+    BINARY,
+    TEXT,
+    check_edges,
+    columns_of,
+    completed,
+    name_samples,
+    numbers,
+    read_table,
+    with_header,
+    without,
+)
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
-from dmac.data.vocabulary import bare, says_samples
+from dmac.data.vocabulary import (
+    Column,
+    as_text,
+    bare,
+    marks,
+    says_classes,
+    says_features,
+    says_samples,
+    words,
+)
 
 #: Endings that are read, and what they hold.
 ENDINGS = {
@@ -50,6 +73,8 @@ READERS: dict[str, Callable[[Path], list[NamedView]]] = {
     **dict.fromkeys((".h5ad", ".h5mu"), read_cells),
 }
 _CELLS = (".h5ad", ".h5mu")
+# So many names of columns are listed.
+_SHOWN = 8
 #: What to do about files of other endings.
 WAYS = {
     **dict.fromkeys((".xls", ".ods"), "save it as .xlsx or .csv"),
@@ -70,14 +95,22 @@ WAYS = {
     ".arff": "write it by pandas.DataFrame(scipy.io.arff.loadarff(file)[0]).to_csv(name)",
     ".fcs": "export its events as .csv",
     **{
+        x: f"write it by networkx.to_pandas_adjacency(networkx.read_{y}(file)).to_csv(name)"
+        for x, y in (
+            *((".graphml", "graphml"), (".gexf", "gexf"), (".gml", "gml"), (".net", "pajek")),
+            *((".edges", "weighted_edgelist"), (".edgelist", "edgelist")),
+        )
+    },
+    **{
         f".{x}": f"write it by pandas.read_{y}(file).to_csv(name)"
         for x, y in (("sav", "spss"), ("dta", "stata"), ("sas7bdat", "sas"), ("orc", "orc"))
     },
 }
 # What to do about a file that cannot be read, by what the error says, or the ending.
 _MENDING = {
-    ", saw": "; lines above the table have to go, as by pandas.read_csv(file, skiprows=2)",
-    "codec": "; save it in UTF-8, as by pandas.read_csv(file, encoding='latin-1').to_csv(name)",
+    "Expected ": "; a cell with the sign that separates cells needs quotes around it",
+    "codec": "; save it in UTF-8, as by pathlib.Path(name).write_text(pathlib.Path(file)."
+    "read_text('latin-1'), 'utf-8')",
     "allow_pickle": "; Python objects are never read: save numbers, and words by .astype(str)",
 }
 #: What the command line writes above samples and clusters: no view, where a folder holds it.
@@ -101,12 +134,21 @@ class Reading:
         Where the known classes were.
     left_out : dict of str to str
         What is neither a view nor the known classes, with the reason.
+    files : list of path
+        What was read, without those of folders that were not.
+    classes : numpy.ndarray of shape (n,), or None
+        The known classes as they are called.
+    about : list of NamedView
+        Tables of what else is known of the samples.
     """
 
     views: list[NamedView]
     labels: Integers | None
     known: str | None
     left_out: dict[str, str]
+    files: list[Path]
+    classes: Array | None
+    about: list[NamedView]
 
 
 def read_views(
@@ -115,6 +157,10 @@ def read_views(
     views_key: Sequence[str] | None = None,
     labels_key: str | Literal[False] | None = None,
     transposed: bool | None = None,
+    missing: Sequence[str | float] = (),
+    columns: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    fill: str | float | None = None,
 ) -> Reading:
     """Read views from one file that holds them all, from a file each, or from a folder of those.
 
@@ -132,8 +178,19 @@ def read_views(
         False: none.
     transposed : bool, optional
         True if samples are columns, False if they are rows. By default they are rows, but in a
-        ``.mat`` file what its sizes say. A table of an HDF5 file has to be in memory to be turned;
-        single-cell files are never turned, and no table with the column ``labels_key``.
+        ``.mat`` file what its sizes say, and columns in a table whose columns have the names of the
+        rows of another one, which a ``UserWarning`` says. A table of an HDF5 file has to be in
+        memory to be turned; single-cell files are never turned, and no table with the column
+        ``labels_key``.
+    missing : sequence of str or float
+        Codes, as -999, that stand for what is missing.
+    columns : dict of str to str, optional
+        Groups of columns that are views, by the name that each view gets: names with a comma
+        between them, in which ``*`` stands for anything.
+    drop : sequence of str
+        Columns that are left out, by such names.
+    fill : {"median", "mean"} or float, optional
+        What stands in the gaps of a column, where a sample has other values of its view.
 
     Returns
     -------
@@ -150,27 +207,100 @@ def read_views(
     """
     left_out: dict[str, str] = {}
     files = _files(paths, left_out)
-    items = [x for file in files for x in _items(file, files, transposed, labels_key)]
+    items = [x for file in files for x in _items(file, files, transposed)]
+    turned = items if transposed else []
+    turned = _turned_by_names(items) if transposed is None else turned
+    items = [with_header(x, x in turned, labels_key) if is_frame(x.values) else x for x in items]
+    for x in items:
+        if is_frame(x.values):
+            check_edges(x)
     candidates, items = known_classes(name_samples(items, left_out), labels_key, left_out)
-    views = [x for key in views_key or () for x in _by_key(items, key)]
+    for name in drop:
+        items = [without(x, *places) for x, places in _columns_named(items, name, "drop")]
+        left_out[f"what drop= names {name}"] = "it was asked for"
+    views = [_group(items, name, pattern) for name, pattern in (columns or {}).items()]
+    views += [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, left_out)
     if not views:
         names = ", ".join(file.name for file in files)
         raise ValueError(f"{names}: there are no views beside {', '.join(left_out)}")
     for name in map(called, views):
         left_out.pop(name, None)
-    sizes = {len(x.values) for x in candidates}
-    views = [_turned(x, views, sizes, transposed) for x in views]
+    named = {len(x.samples) for x in views if x.samples and not x.features}
+    sizes = {len(x.values) for x in candidates} or named
+    views = [_ready(_turned(x, views, sizes, transposed), missing, fill) for x in views]
+    count = Counter(x.name for x in views)
+    views = [replace(x, name=f"{x.name} of {x.source}") if count[x.name] > 1 else x for x in views]
     _warn_of_rows(views, transposed)
+    orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(views, incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
-    labels, known = agreed(candidates, samples, n, labels_key, left_out)
-    return Reading(views, labels, known, left_out)
+    classes, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
+    labels = None if classes is None else check_labels(classes)
+    about = [x for x in items if is_frame(x.values) and x.features and called(x) in left_out]
+    return Reading(views, labels, known, left_out, files, classes, about)
+
+
+def _ready(view: NamedView, missing: Sequence[Any], fill: str | float | None) -> NamedView:
+    """A view of numbers, in which codes are missing, and gaps filled."""
+    if is_frame(view.values):
+        return numbers(view, missing, fill)
+    if scipy.sparse.issparse(view.values) or not (len(missing) or fill is not None):
+        return view
+    return replace(view, values=completed(np.asarray(view.values, float), missing, fill))
+
+
+def _turned_by_names(items: list[NamedView]) -> list[NamedView]:
+    """The tables whose columns, and not their rows, have the names of the rows of another one."""
+    tables = [x for x in items if is_frame(x.values) and min(x.values.shape) > 1]
+    rows = [set(Column(x.values.iloc[1:, 0]).names) for x in tables]
+    turned: list[NamedView] = []
+    for x, own in zip(tables, rows):
+        line = Column(x.values.iloc[0, 1:]).names
+        for other, names in zip(tables, rows):
+            alike = [len(names & y) > min(len(names), len(y)) / 2 for y in (set(line), own)]
+            if other not in (x, *turned) and alike == [True, False] and not counts(line):
+                turned.append(x)
+                warn(
+                    f"the columns of {x.source} have the names of the rows of {other.source}, and "
+                    "are taken for samples: transposed=False takes its rows"
+                )
+                break
+    return turned
+
+
+def _columns_named(
+    items: list[NamedView], pattern: str, option: str
+) -> list[tuple[NamedView, list[int]]]:
+    """All things, each with the places of its columns that some names stand for."""
+    headers = [
+        [x.header for x in columns_of(y)] if is_frame(y.values) else y.features or [] for y in items
+    ]
+    every = {name for names in headers for name in names}
+    found: set[str] = set()
+    for part in [pattern] if pattern in every else map(str.strip, pattern.split(",")):
+        fit = {part} & every or {name for name in every if fnmatchcase(name, part)}
+        if not fit:
+            listed = ", ".join(sorted(every)[:_SHOWN])
+            raise ValueError(f"{option}: there is no column {part!r}. There are {listed}, ...")
+        found |= fit
+    return [(x, [j for j, y in enumerate(names) if y in found]) for x, names in zip(items, headers)]
+
+
+def _group(items: list[NamedView], name: str, pattern: str) -> NamedView:
+    """Some columns of one table as a view of this name."""
+    found = [(x, places) for x, places in _columns_named(items, pattern, f"view {name}") if places]
+    if len(found) > 1:
+        names = ", ".join(called(x) for x, _ in found)
+        raise ValueError(f"view {name}: several have these columns, {names}: name one file")
+    ((x, places),) = found
+    others = [j for j in range(x.values.shape[1]) if j not in places]
+    return replace(without(x, *others), name=name)
 
 
 def is_data(file: Path) -> bool:
     """Whether a file is read with its folder: not if the command line has written it."""
-    if ending_of(file) not in _SINGLE or file.name.startswith("."):
+    if ending_of(file) not in _SINGLE or file.name.startswith((".", "~$")):
         return False
     check_readable(file)
     with open(file, "rb") as opened:
@@ -208,7 +338,7 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
 
 def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
     """The tables and arrays of a folder; beside these a text is a note, and a workbook a source."""
-    found = [x for x in folder.iterdir() if not x.name.startswith(".") and not x.is_dir()]
+    found = [x for x in folder.iterdir() if not x.name.startswith((".", "~$")) and not x.is_dir()]
     files = [file for file in found if is_data(file)]
     plain = [file for file in files if ending_of(file) not in (".txt", ".txt.gz", *BINARY)]
     files = plain or files
@@ -222,10 +352,8 @@ def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
     return sorted(files, key=lambda file: natural(file.name))
 
 
-def _items(
-    file: Path, files: list[Path], transposed: bool | None, key: str | Literal[False] | None
-) -> list[NamedView]:
-    """What a file holds; tables with a row for each sample."""
+def _items(file: Path, files: list[Path], transposed: bool | None) -> list[NamedView]:
+    """What a file holds; tables as they are written."""
     ending = ending_of(file)
     if transposed and (ending in _CELLS or file.is_dir()):
         raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
@@ -245,22 +373,53 @@ def _items(
         ) from error
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
-    if ending not in _TABLES:
-        return _named_beside(items)
-    return [with_header(x, bool(transposed), key) for x in items]
+    return items if ending in _TABLES else _named_beside(items, bool(transposed))
 
 
-def _named_beside(items: list[NamedView]) -> list[NamedView]:
-    """Arrays with the names that a vector beside them holds."""
-    for item in items:
-        unnamed = item.samples is None and says_samples(bare(item.name), 0)
-        lone = vector(item) if unnamed else None
-        if lone is not None and len(set(lone.values)) == len(lone.values) > 1:
-            names, others = lone.values.astype(str).tolist(), (x for x in items if x is not item)
-            return [
-                replace(x, samples=names) if len(names) in np.shape(x.values) else x for x in others
-            ]
-    return items
+def _named_beside(items: list[NamedView], transposed: bool) -> list[NamedView]:
+    """Arrays with the names of their rows and columns that vectors beside them hold.
+
+    A vector that shares a word or number with some arrays, or their group, names these, and another
+    one all arrays of its length.
+    """
+    names = {x.name: as_text(np.ravel(x.values)) for x in items if _may_name(x)}
+    names = {key: x for key, x in names.items() if 1 < len(set(x)) == len(x)}
+    arrays = [x for x in items if x.name not in names]
+    shared = {key: {x.name: len(marks(key) & marks(x.name)) for x in arrays} for key in names}
+    named, used = [], set()
+    for x in arrays:
+        shape, chosen = np.shape(x.values)[:2], []
+        for side, size in enumerate(shape):
+            fit = [key for key in names if len(names[key]) == size]
+            fit = [key for key in fit if shared[key][x.name] or not any(shared[key].values())]
+            if len(set(shape)) < len(shape):  # the words say what is named
+                fit = [key for key in fit if says_features(key) == (side != int(transposed))]
+            most = max((shared[key][x.name] for key in fit), default=0)
+            best = [key for key in fit if shared[key][x.name] == most]
+            if other := [
+                y
+                for y in best
+                if names[y] != names[best[0]] and not set(names[y]).isdisjoint(names[best[0]])
+            ]:
+                raise ValueError(
+                    f"{x.source}: {best[0]} and {other[0]} have the same names in other orders, "
+                    f"and which are those of {x.name} is not clear: call them by the names of "
+                    f"their arrays, as {x.name}_samples"
+                )
+            used.update(best)
+            chosen.append(names[best[0]] if best else None)
+        rows, columns = (*chosen, None, None)[:2]
+        named.append(x if x.samples else replace(x, samples=rows, features=x.features or columns))
+    return [x for x in items if x.name in names and x.name not in used] + named
+
+
+def _may_name(item: NamedView) -> bool:
+    """Whether a thing is a vector of words, or has the name of a vector of ids."""
+    x: Any = item.values
+    if np.ndim(x) == 0 or np.size(x) != max(np.shape(x)) or is_frame(x) or says_classes(item.name):
+        return False
+    ids = x.dtype.kind in "iuf" and any(says_samples(y, 0) for y in words(bare(item.name)))
+    return item.samples is None and (x.dtype.kind in "SU" or ids)
 
 
 def _is_matrix(item: NamedView) -> bool:
@@ -287,6 +446,7 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
         tables, ending = [x for x in inside if _is_matrix(x)], ending_of(Path(source))
         if ending in _CELLS:
             tables = [x for x in tables if "obsm." not in x.name]
+            tables = [x for x in tables if not re.search(r"(^|:)(layers|raw)\b", x.name)]
         elif ending in (".mat", ".npz"):
             tables = _family(tables)
         if not tables:
@@ -328,11 +488,14 @@ def _turned(
 ) -> NamedView:
     """A matrix with the samples in rows; of a .mat file its sizes say where they are."""
     if is_frame(view.values):
-        return numbers(view)
+        return view
     if transposed is None and ending_of(Path(view.source)) == ".mat":
         shapes = [x.values.shape for x in views if x.source == view.source]
         transposed = _are_columns(view.source, shapes, sizes)
-    return replace(view, values=view.values[:].T) if transposed else view
+    if not transposed:
+        return view
+    # The names of an array's rows and columns change places with them.
+    return replace(view, values=view.values[:].T, samples=view.features, features=view.samples)
 
 
 def _are_columns(source: str, shapes: list[tuple[int, int]], sizes: set[int]) -> bool:
@@ -352,16 +515,33 @@ def _are_columns(source: str, shapes: list[tuple[int, int]], sizes: set[int]) ->
 
 
 def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
-    """Warn that tables are put side by side by places; refuse those whose columns are the same."""
+    """Warn that tables are put side by side by places; refuse those whose columns are the same.
+
+    Three or more of the same columns are told, which may be parts of one, or each a sample.
+    """
     tables = [x for x in views if ending_of(Path(x.source)) in _TABLES]
     names = ", ".join(dict.fromkeys(x.source for x in tables))
     rows = {frozenset(x.samples or [len(x.values)]) for x in tables}
     columns = {tuple(x.features or [x.values.shape[1]]) for x in tables}
-    if transposed is None and len(columns) == 1 < len(rows) and tables[0].values.shape[1] > 1:
+    same = len(columns) == 1 and tables[0].values.shape[1] > 1
+    unnamed = all(x.samples is None or x.numbered for x in tables)
+    parts = (
+        f"{names} have the same columns: are they parts of one table (pandas.concat), or a file "
+        "for each sample (make one row of features of each)?"
+        if same and len(tables) > 2
+        else ""
+    )
+    if (
+        transposed is None
+        and same
+        and (len(rows) > 1 or (parts and unnamed and tables[0].features))
+    ):
         raise ValueError(
-            f"{names} have the same columns and other rows, and row i must be the same sample in "
-            "every view: if the columns are the samples, say transposed=True; otherwise "
+            f"{parts or f'{names} have the same columns and other rows.'} Row i must be the same "
+            "sample in every view: if the columns are the samples, say transposed=True; otherwise "
             "transposed=False"
         )
-    if len(tables) > 1 and all(x.samples is None or x.numbered for x in tables):
+    if parts:
+        warn(f"{parts} Each is taken for a view")
+    if len(tables) > 1 and unnamed:
         warn(f"{names} do not name their samples: row i is taken for the same one in each")

@@ -20,12 +20,12 @@ from dmac._types import Array, Flags, Floats, Integers, Matrix
 from dmac.data.linalg import on_entries, stored
 from dmac.data.named_views import NamedView
 
-#: What tells a row of zeros that was measured from one that is missing, in units of the largest
-#: entry: below every floor, and more than the smallest number of 32 bits after a square root.
+#: Marks a measured row of zeros, relative to the largest entry: below every floor, yet still
+#: positive in float32 after a square root.
 MEASURED = 1e-36
 # Numbers in one block of a view.
 _NUMBERS = 2**22
-# How a system is told that pages need not stay, where it can be.
+# The flag of madvise that frees pages after reading, where the platform has it.
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
 
 
@@ -59,7 +59,7 @@ class Source:
     in_memory = False
     read: Callable[[slice], Matrix]  # the rows of a slice: (b, d)
     rows: Callable[[Integers], Matrix]  # some rows, in the order of their numbers (b,): (b, d)
-    # With zeros in rows that are missing (n,), and rows of zeros told from them that are values.
+    # A copy in which missing rows (n,) are zero and measured rows of zeros are marked.
     with_rows: Callable[[Flags, Flags], Source]
 
     def __init__(self, values: Any, view: NamedView) -> None:

@@ -80,6 +80,9 @@ def read_hdf5(file: Path) -> list[NamedView]:
     items: dict[str, Any] = {}
     opened = open_hdf5(file)
     opened.visititems(items.__setitem__)
+    if frames := [name for name, x in items.items() if "pandas_type" in x.attrs]:
+        line = f"pandas.read_hdf(file, {frames[0]!r}).to_csv(name)"
+        raise ValueError(f"it has frames as pandas writes them: {line}")
     if isinstance(items.get("matrix/features/feature_type"), h5py.Dataset):
         return _of_cell_ranger(items["matrix"])
     return [

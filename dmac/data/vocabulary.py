@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import product, takewhile
 from typing import Any
 
 import numpy as np
 
 from dmac._types import Array, Flags, Floats
+from dmac.data.named_views import counts
 
 #: Names of classes that are taken before others.
 LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
@@ -40,6 +42,8 @@ _FIRST = set(
     "sample patient subject participant donor individual name index row item unnamed gene feature "
     "probe protein marker variable symbol peak".split()
 )
+_FEATURES = set("gene feature probe protein marker variable var symbol peak column".split())
+_OF_NAMES = set("name names id ids".split())
 _ANYWHERE = set("id ids barcode barcodes identifier identifiers geneid".split())
 # The last word of a row that describes features, or adds samples up.
 _NO_SAMPLES = _ANYWHERE | set(
@@ -50,34 +54,50 @@ _NO_SAMPLES = _ANYWHERE | set(
 )
 _MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none"}
 _TRUTH = {"true": 1.0, "false": 0.0}
-# What cells look like: a pattern that all of a column have, and the line that mends it.
+# What cells look like: a pattern that all of a column have, and what makes numbers of its text x.
+_UNIT = r"( ?[^\w\s]+| [^\W\d]+|[kmcµ]?[glmsh]|min|yrs?|d)"
+_TAKEN = ".str.extract('([-+.0-9]+)', expand=False)"
+_DATED = ".map(pandas.Timestamp.toordinal, na_action='ignore')"
 _KINDS = {
     "numbers with commas between thousands": (
         r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?",
-        'pandas.read_csv(file, thousands=",")',
+        "x.str.replace(',', '')",
     ),
     "numbers with decimal commas": (
         r"[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?",
-        'pandas.read_csv(file, sep=..., decimal=",", thousands=".")',
+        "x.str.replace('.', '').str.replace(',', '.')",
     ),
     "numbers with signs between thousands": (
         r"[+-]?\d{1,3}([ '’]\d{3})*([.,]\d+)?",
-        "frame[{0!r}] = frame[{0!r}].str.replace(\"[ '’]\", '', regex=True).astype(float)",
+        "x.str.replace(\"[ '’]\", '', regex=True).str.replace(',', '.')",
+    ),
+    "dates with the day first": (
+        r"([0-2]?\d|3[01])[-/.](0?\d|1[0-2])[-/.]\d{2,4}( .*)?",
+        f"pandas.to_datetime(x, format='mixed', dayfirst=True){_DATED}",
     ),
     "dates": (
-        r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*",
-        "frame[{0!r}] = pandas.to_datetime(frame[{0!r}]).map(pandas.Timestamp.toordinal)",
+        r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|\d{1,2}[- ]?[^\W\d]{3,}[- ]?\d{2,4}.*",
+        f"pandas.to_datetime(x, format='mixed'){_DATED}",
+    ),
+    "numbers with units and commas between thousands": (
+        rf"[^\w+-]*[+-]?\d{{1,3}}(,\d{{3}})*(\.\d+)?{_UNIT}",
+        f"x.str.replace(',', ''){_TAKEN}",
     ),
     "numbers with units": (
-        r"[^\w+-]*[+-]?\d+([.,]\d+)?( ?[^\w\s]+| [^\W\d]+)",
-        "frame[{0!r}] = frame[{0!r}].str.extract(r'([-+.0-9]+)').astype(float)",
+        rf"[^\w+-]*[+-]?\d+([.,]\d+)?{_UNIT}",
+        f"x.str.replace(',', '.'){_TAKEN}",
     ),
-    "names": (None, "frame.set_index({0!r})"),
-    "categories": (
-        None,
-        "pandas.get_dummies(frame, columns={1}, dtype=int), or labels_key= takes known classes out",
-    ),
-    "free text": (None, "frame.drop(columns={1})"),
+}
+# The line of pandas that mends other columns, by what they look like.
+_LINES = {
+    **{
+        kind: f"frame[{{1}}] = frame[{{1}}].astype(str).apply(lambda x: {line}.astype(float))"
+        for kind, (_, line) in _KINDS.items()
+    },
+    "names": "frame.set_index({0!r})",
+    "categories": "pandas.get_dummies(frame, columns={1}, dtype=int), or labels_key= takes known "
+    "classes out",
+    "free text": "frame.drop(columns={1})",
 }
 # Signs that may part the cells of a text, beside those that are tried.
 _SIGNS = ":^~/ "
@@ -99,6 +119,17 @@ def bare(name: str) -> str:
 def whole(name: str) -> str:
     """A name without its case and signs: cell_type and CellType are one."""
     return re.sub(r"[\W_]+", "", name.lower())
+
+
+def marks(name: str) -> set[str]:
+    """The words of a name without a plural's s, and its numbers."""
+    return {word.removesuffix("s") for word in words(name)} | set(re.findall(r"\d+", name))
+
+
+def says_features(name: str) -> bool:
+    """Whether a vector has the name of names of features: genes, gene_names."""
+    last = [word for word in words(bare(name)) if word not in _OF_NAMES][-1:]
+    return bool(last) and last[0].removesuffix("s") in _FEATURES
 
 
 def ends(name: str) -> set[str]:
@@ -166,10 +197,70 @@ def as_text(cells: Any) -> list[str]:
     return ["" if x != x else str(x).strip() for x in whole]
 
 
-def typed(column: Any) -> Array:
-    """A column as floats where all its cells are numbers or missing, as strings otherwise."""
-    values, words = parsed(column)
-    return np.array(as_text(column)) if words.any() or np.isnan(values).all() else values
+class Column:
+    """A column of a table, whose cells are looked at once.
+
+    ``header`` is what it is called; of a table without a header its place.
+    """
+
+    def __init__(self, cells: Any, header: str = "") -> None:
+        self.cells, self.header = np.asarray(cells).ravel(), header
+
+    @cached_property
+    def parsed(self) -> tuple[Floats, Flags]:
+        """Its cells as floats, and which of these are words."""
+        return parsed(self.cells)
+
+    @cached_property
+    def text(self) -> list[str]:
+        """Its cells as text."""
+        return as_text(self.cells)
+
+    @cached_property
+    def plain(self) -> list[str]:
+        """The same, whole numbers that are written with a point without it."""
+        return as_text(self.parsed[0]) if "." in "".join(self.text[:1]) else self.text
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Its cells, if they may name samples, as distinct words or whole numbers; else none."""
+        x, words = self.parsed
+        whole = len(x) > 1 and bool((words | (np.floor(x) == x)).all())
+        return self.text if whole and len(set(self.text)) == len(x) else []
+
+    @property
+    def numbered(self) -> bool:
+        """Whether it only counts rows, and its header does not say that they are ids."""
+        ids = says_samples(self.header, 0) and not only_counts(self.header)
+        return counts(self.plain) and not ids
+
+    @property
+    def typed(self) -> Array:
+        """Its cells as floats where all are numbers or missing, as strings otherwise."""
+        x, words = self.parsed
+        return np.array(self.text) if words.any() or np.isnan(x).all() else x
+
+    def runs(self, place: int) -> bool:
+        """Whether it seems to number the rows: it counts, first, or is an index of pandas."""
+        index = only_counts(self.header)
+        if not (index or place == 0):
+            return False
+        distinct = index and len(set(self.plain)) == len(self.plain)
+        whole = distinct and all(map(str.isdecimal, self.plain))
+        return whole or (len(self.plain) > 2 and counts(self.plain))
+
+    def has_words(self) -> bool:
+        """Whether most of its cells are distinct words, in no writing of numbers."""
+        filled = [x for x in self.text if x]
+        numbers = sum(bool(re.fullmatch(r"[+-]?[\d.,]+", x)) for x in filled)
+        words = not np.isfinite(self.parsed[0]).any()
+        return words and 2 * len(set(filled)) > len(filled) > numbers
+
+
+def has_numbers(cells: Sequence[str]) -> bool:
+    """Whether a sign that is not tried parts cells into numbers, the first of which is a header."""
+    parts = [x for cell in cells[1:] for x in re.split(f"[{_SIGNS}]", cell)]
+    return len(parts) > len(cells) and 2 * np.isfinite(parsed(parts)[0]).sum() > len(parts)
 
 
 def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[str] | None) -> str:
@@ -192,7 +283,7 @@ def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[st
     if samples and len(set(samples)) < len(samples):  # which are no names then
         columns, words = {_FIRST_COLUMN: samples} | columns, [_FIRST_COLUMN, *words]
     return _of_keys(columns, words) or "; ".join(
-        f"{', '.join(names)} may be {kind}: {_KINDS[kind][1].format(names[0], names)}"
+        f"{', '.join(names)} may be {kind}: {_LINES[kind].format(names[0], names)}"
         for kind in dict.fromkeys(kinds.values())
         for names in [[name for name in text if kinds[name] == kind]]
     )
@@ -209,12 +300,14 @@ def _of_keys(columns: dict[str, list[str]], words: list[str]) -> str:
         if len(set(zip(columns[a], columns[b]))) < len(columns[a]):
             continue
         (value, *more) = [x for x in varying if x not in keys] or keys[-1:]
-        if more:
-            join = f"frame.index = frame[{a!r}].astype(str) + ' ' + frame[{b!r}].astype(str)"
-            return f"{a} and {b} look like two halves of a name: {join}"
-        what = [x for x in keys if x not in (a, value)]
         index = a if a == _FIRST_COLUMN else repr(a)
-        line = f"frame.pivot(index={index}, columns={what}, values={value!r})"
+        if more:
+            join = f"frame[{index}].astype(str) + ' ' + frame[{b!r}].astype(str)"
+            line = f"frame.set_index({join}).drop(columns=[{index}, {b!r}])"
+            return f"{a} and {b} look like two halves of a name: {line}"
+        what = [x for x in keys if x not in (a, value)]
+        both = " + ' ' + ".join(f"frame[{x!r}].astype(str)" for x in what)
+        line = f"frame.assign(_={both}).pivot(index={index}, columns='_', values={value!r})"
         return f"it looks like a long table, a line a value: {line}"
     return ""
 
@@ -222,7 +315,7 @@ def _of_keys(columns: dict[str, list[str]], words: list[str]) -> str:
 def _kind(cells: list[str], named: bool) -> str:
     """What the cells of a column of words look like, of which the first may be its header."""
     for kind, (pattern, _) in _KINDS.items():
-        if pattern and all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
+        if all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
             return kind
     if 2 * len(set(cells)) <= len(cells):
         return "categories"

@@ -182,7 +182,8 @@ class Peer(ClusterMixin, BaseEstimator):
             outcome = self._solve([x[order] for x in views], generator)
         self.labels_ = np.asarray(outcome.labels)[back].astype(np.int64)
         self.history_, self.n_features_ = outcome.history, widths
-        vars(self).pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "embedding_", "graph_"):  # of an earlier fit
+            vars(self).pop(name, None)
         names = column_names(named, widths)
         if None not in names.tolist():
             self.feature_names_in_ = names

@@ -105,6 +105,8 @@ class Fitted:
     pipelines : list of v fitted pipelines
     outcome : Outcome
         In the order of the samples.
+    record : dict
+        How the data of a saved model came; see :func:`dmac.report.page`.
     """
 
     recipe: Any
@@ -114,6 +116,7 @@ class Fitted:
     view_names: list[str]
     pipelines: list[Any]
     outcome: Outcome
+    record: dict[str, Any] = field(default_factory=dict)
 
 
 class Model(Protocol):

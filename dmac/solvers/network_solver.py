@@ -1,4 +1,4 @@
-"""The solver of :class:`dmac.recipes.Recipe`: a network is pre-trained, trained, and clustered.
+"""The solver of :class:`dmac.recipes.NetworkRecipe`: a network is trained, and its Z clustered.
 
 Chapter 8 of the book walks through the algorithm.
 """
@@ -26,7 +26,7 @@ from dmac.data.digest import digest
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
-from dmac.recipes import Recipe
+from dmac.recipes import NetworkRecipe
 from dmac.sampling import AnchorSource
 from dmac.solvers.contract import (
     Callback,
@@ -48,7 +48,7 @@ class NetworkSolver(Solver):
 
     Parameters
     ----------
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
     """
 
     @property
@@ -112,13 +112,9 @@ class NetworkSolver(Solver):
         return anchor_source(network, views, n_anchors, self.recipe, generator)
 
     def pretrain(
-        self,
-        network: Network,
-        views: Sequence[PreparedView],
-        progress: Progress,
-        log: list[PretrainRecord],
+        self, network: Network, views: Sequence[PreparedView], progress: Progress
     ) -> Iterator[PretrainRecord]:
-        """Train encoders and decoders in place; ``log`` has the records of what was done before."""
+        """Train encoders and decoders in place, from where an earlier run stopped."""
         return pretrain(
             network.encoders,
             network.decoders,
@@ -169,10 +165,10 @@ class NetworkSolver(Solver):
         if checkpoint is not None:
             file = Checkpoint(*checkpoint, self._identity(prepared, n_clusters, generator))
             state.resume(file.load(), recipe)
-        (before, now), (log, history) = state.progress, state.histories
+        before, now = state.progress
         phases = (
-            self.pretrain(network, views, before, log),
-            train(network, views, n_clusters, source, recipe, now, history),
+            self.pretrain(network, views, before),
+            train(network, views, n_clusters, source, recipe, now),
         )
         lengths = recipe.pretrain_epochs, recipe.epochs
         with torch.enable_grad(), deferred() as asked:  # whatever the caller has switched off
@@ -252,7 +248,7 @@ class _State:
         self.progress = [Progress(), Progress()]
         self.phase = 0
 
-    def resume(self, stored: dict[str, Any] | None, recipe: Recipe) -> None:
+    def resume(self, stored: dict[str, Any] | None, recipe: NetworkRecipe) -> None:
         """Take over what :meth:`dmac.compute.checkpoint.Checkpoint.load` returned, if anything."""
         if stored is None:
             return

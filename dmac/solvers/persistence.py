@@ -20,7 +20,7 @@ from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, tensors_of, write_tensors
 from dmac.data.safe_files import check_readable
 from dmac.embedding import PretrainRecord
-from dmac.recipes import BaseRecipe
+from dmac.recipes import BaseRecipe, NetworkRecipe
 from dmac.solvers.contract import Fitted, Outcome, solver_of
 from dmac.training import EpochRecord
 
@@ -35,7 +35,7 @@ def save(estimator: Any, path: PathLike) -> None:
     Parameters
     ----------
     estimator : dmac.AnchorGraphClustering or dmac.DMAC
-        Fitted. Labels that are lazy are not stored; `predict` gives them again.
+        Fitted.
     path : str or path
         Made if it is missing. A save that is interrupted leaves an earlier one whole.
 
@@ -48,9 +48,8 @@ def save(estimator: Any, path: PathLike) -> None:
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
     tensors = {f"network.{k}": v for k, v in estimator.model_.state_dict().items()}
-    names = "embedding_", "anchors_", "cluster_centers_"
+    names = "labels_", "embedding_", "anchors_", "cluster_centers_"
     tensors |= {name: getattr(estimator, name) for name in names}
-    tensors["labels_"] = estimator._labels_here
     if hasattr(estimator, "membership_"):
         tensors["membership"] = estimator.membership_
     states = [pipeline.state() for pipeline in estimator.pipelines_]
@@ -74,6 +73,7 @@ def save(estimator: Any, path: PathLike) -> None:
         "n_features": estimator.n_features_,
         "feature_names": estimator.column_names_.tolist(),
         "view_names": estimator.view_names_,
+        "record": estimator.record_,
         "views": [numbers for numbers, _ in states],
         "pretrain_history": [
             dataclasses.asdict(r) for r in getattr(estimator, "pretrain_history_", ())
@@ -150,7 +150,8 @@ def _check_format(path: Path, model: dict[str, Any]) -> None:
 def _recipe(params: dict[str, Any]) -> BaseRecipe:
     """The recipe of a stored model, of a kind that some imported module defines."""
     fields, kind = params.pop("recipe"), params.pop("kind")
-    kinds, waiting = {}, [BaseRecipe]
+    kinds: dict[str, Any] = {"Recipe": NetworkRecipe}  # its name until 0.2
+    waiting = [BaseRecipe]
     while waiting:
         subclass = waiting.pop()
         kinds[subclass.__name__] = subclass
@@ -168,6 +169,9 @@ def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) 
         arrays = {name: x.numpy() for name, x in tensors_of(tensors, f"view.{a}").items()}
         pipelines.append(pipeline.restore(model["views"][a], arrays))
     device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
+    membership = tensors.get("membership")
+    if membership is not None and len(membership) != len(tensors["labels_"]):
+        membership = None  # of an earlier fit, which 0.1.0 could save with a later one
     outcome = Outcome(
         labels=tensors["labels_"].numpy(),
         z=tensors["embedding_"].numpy(),
@@ -176,7 +180,7 @@ def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) 
         model=solver.restore(tensors_of(tensors, "network"), pipelines, c, device, dtype),
         pretrain_history=[PretrainRecord(**record) for record in model["pretrain_history"]],
         history=[EpochRecord(**record) for record in model["history"]],
-        membership=tensors["membership"].numpy() if "membership" in tensors else None,
+        membership=None if membership is None else membership.numpy(),
     )
     return Fitted(
         recipe=recipe,
@@ -186,4 +190,5 @@ def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) 
         view_names=model.get("view_names", []),
         pipelines=pipelines,
         outcome=outcome,
+        record=model.get("record", {}),
     )

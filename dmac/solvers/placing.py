@@ -20,7 +20,7 @@ from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
-from dmac.compute.threads import as_a_piece, row_slices, side_by_side
+from dmac.compute.threads import as_a_piece, row_slices, run_in_threads
 from dmac.data.checks import say_which_are_zero
 from dmac.data.dask_views import DaskSource, checked_block
 from dmac.data.named_views import NamedView
@@ -30,17 +30,16 @@ from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_o
 
 # Samples of a block, whose activations stay near the processor; a GPU has to be filled.
 _ROWS = {"cpu": 2**13, "cuda": 2**16}
-#: Labels of more samples of Dask arrays, which would take more than a gibibyte, stay lazy.
-MOST_LABELS = 2**27
-# From the Z (b, d) of a block and its memberships (b, c) or None to what is kept of it, (b, ...).
-OfBlock: TypeAlias = Callable[[Array, Array | None], Array]
+# From a block's Z (b, d), its memberships (b, c) or None, and which views its samples have (b, v)
+# to what is kept of it, (b, ...).
+OfBlock: TypeAlias = Callable[[Array, Array | None, Flags], Array]
 
 
 def place(
     views: Sequence[Source],
     pipelines: Sequence[Any],
     model: Model,
-    keep: Callable[[slice, Array, Array | None], object],
+    keep: Callable[[slice, Array, Array | None, Flags], object],
 ) -> Flags:
     """Embed samples block by block, on a processor as many blocks at a time as it has threads.
 
@@ -50,8 +49,8 @@ def place(
     pipelines : list of v fitted pipelines
     model : dmac.solvers.contract.Model
     keep : callable
-        Called with the rows of each block, their Z (b, d) and their memberships (b, c) or None, in
-        any order.
+        Called with the rows of each block, their Z (b, d), their memberships (b, c) or None, and
+        which views they have (b, v), in any order.
 
     Returns
     -------
@@ -68,13 +67,13 @@ def place(
             present[rows, a] = filled(block)
             tensors.append(view_tensor(pipeline.transform(block), model.dtype, model.device))
         z, shares = model.embed_new(tensors)
-        keep(rows, z.cpu().numpy(), shares)
+        keep(rows, z.cpu().numpy(), shares, present[rows])
 
     size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
     jobs = [functools.partial(of_block, rows) for rows in row_slices(n, size)]
     with torch.no_grad():
         if kind == "cpu":
-            side_by_side(jobs)
+            run_in_threads(jobs)
         else:
             for job in jobs:
                 job()
@@ -87,9 +86,9 @@ def placed(
     """What a function returns of each block of `place`, put together, and which views are there."""
     blocks: dict[int, Array] = {}
 
-    def keep(rows: slice, z: Array, shares: Array | None) -> None:
+    def keep(rows: slice, *found: Any) -> None:
         with usual_settings(), torch.no_grad():
-            blocks[rows.start] = of_block(z, shares)
+            blocks[rows.start] = of_block(*found)
 
     present = place(views, pipelines, model, keep)
     return np.concatenate([block for _, block in sorted(blocks.items())]), present
@@ -104,12 +103,11 @@ class _Task:
         pipelines: Sequence[Any],
         model: Model,
         of_block: OfBlock,
-        flags: bool,
     ) -> None:
         self.titles = [x.where for x in views]
         self.starts = np.cumsum((0, *views[0].values.chunks[0]))
         self.pipelines, self.model = pipelines, model
-        self.of_block, self.flags = of_block, flags
+        self.of_block = of_block
 
     def __call__(self, number: int, *blocks: Array) -> Array:
         start = self.starts[number]
@@ -118,8 +116,7 @@ class _Task:
                 (checked_block(x, where, start), where) for x, where in zip(blocks, self.titles)
             )
             views = [ArraySource(x, NamedView(x, where=where)) for x, where in checked]
-            made, present = placed(views, self.pipelines, self.model, self.of_block)
-        return np.column_stack([made, present]) if self.flags else made
+            return placed(views, self.pipelines, self.model, self.of_block)[0]
 
 
 def placed_rows(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array:
@@ -134,19 +131,15 @@ def lazily(
     recipe: BaseRecipe,
     n_clusters: int,
     of_block: OfBlock,
-    flags: bool = False,
 ) -> Any:
-    """`placed` as a Dask array, a block a task; the model is in its graph once.
-
-    With ``flags`` which views are there stands in columns behind a column of what is made.
-    """
+    """`placed` as a Dask array, a block a task; the model is in its graph once."""
     import dask.array
     from dask.delayed import delayed
 
     # From its state: a task may run where there is no such device.
     cpu, state = torch.device("cpu"), dict(model.state_dict())
     model = solver_of(recipe).restore(state, pipelines, n_clusters, cpu, model.dtype)
-    task = _Task(views, pipelines, model, of_block, flags)
+    task = _Task(views, pipelines, model, of_block)
     like = task(0, *(np.zeros((1, x.shape[1])) for x in views))
     return dask.array.map_blocks(
         placed_rows,
@@ -159,7 +152,7 @@ def lazily(
     )
 
 
-class NearestCentre:
+class NearestCenter:
     """From Z to labels: the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
     Where centres coincide, the one of them that most of ``labels`` name.
@@ -175,24 +168,10 @@ class NearestCentre:
         return self._names[squared_distances(rows, self._centers).argmin(1).numpy()]
 
 
-def number_by_size(model: Any) -> None:
-    """Number the clusters of a fitted estimator by their sizes, the largest first."""
-    sizes = np.bincount(model.labels_, minlength=len(model.cluster_centers_))
-    order = np.argsort(-sizes, kind="stable")
-    model.labels_ = np.argsort(order)[model.labels_]
-    model.cluster_centers_ = model.cluster_centers_[order]
-    if hasattr(model, "membership_"):
-        model.membership_ = model.membership_[:, order]
-        model.model_.ends = model.model_.ends[:, order]
-
-
-def in_order(
-    outcome: Outcome, prepared: Prepared, recipe: BaseRecipe, into: Array | None = None
-) -> Outcome:
+def in_order(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcome:
     """The outcome with Z, labels and memberships of all samples, in the order in which they came.
 
-    Where a part was fitted, all are placed. Labels that are written ``into`` an array (n,), as on a
-    disk, need no memory: nothing is kept of Z but the part's.
+    Where a part was fitted, all are placed.
     """
     if not prepared.is_part:
         back, shares = prepared.back, outcome.membership
@@ -204,39 +183,29 @@ def in_order(
     views, model, n = prepared.sources, outcome.model, prepared.sources[0].shape[0]
     if isinstance(views[0], DaskSource):
         return _labels_of(outcome, prepared, recipe)
-    z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
-    labels = np.empty(n, np.int64) if into is None else into
-    of_all = np.empty((len(z), len(outcome.centers)), z.dtype)
-    nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
+    z = np.empty((n, outcome.z.shape[1]), outcome.z.dtype)
+    labels = np.empty(n, np.int64)
+    of_all = np.empty((n, len(outcome.centers)), z.dtype)
+    nearest = NearestCenter(outcome.centers, outcome.labels, recipe)
 
-    def keep(rows: slice, embedded: Array, shares: Array | None) -> None:
+    def keep(rows: slice, embedded: Array, shares: Array | None, _: Flags) -> None:
         labels[rows] = nearest(embedded)
-        if into is None:
-            z[rows], of_all[rows] = embedded, shares
+        z[rows], of_all[rows] = embedded, shares
 
     present = place(views, prepared.pipelines, model, keep)
     say_which_are_zero(np.asarray(~present.any(1)))
     model.missing = (~present).sum(0)
-    if into is not None:
-        return dataclasses.replace(outcome, labels=labels, membership=None)
     return dataclasses.replace(outcome, z=z, labels=labels, membership=of_all)
 
 
 def _labels_of(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcome:
-    """The outcome with labels of all samples of Dask arrays; nothing is kept of Z but the part's.
-
-    More than `MOST_LABELS` stay lazy, and nothing is counted.
-    """
+    """The outcome with labels of all samples of Dask arrays, and Z and memberships of the part."""
     from dask.base import compute
 
     views, model, c = prepared.sources, outcome.model, len(outcome.centers)
-    few = views[0].shape[0] <= MOST_LABELS
-    nearest = NearestCentre(outcome.centers, outcome.labels if few else outcome.labels[:0], recipe)
+    nearest = NearestCenter(outcome.centers, outcome.labels, recipe)
     about = views, prepared.pipelines, model, recipe, c
-    if not few:
-        labels = lazily(*about, lambda z, _: nearest(z))
-        return dataclasses.replace(outcome, labels=labels, membership=None)
-    both = lazily(*about, lambda z, _: nearest(z), flags=True)
+    both = lazily(*about, lambda z, _, has: np.column_stack([nearest(z), has]))
     narrow, present = both[:, 0].astype(np.min_scalar_type(c)), both[:, 1:]
     with warnings.catch_warnings():  # of a model of many clusters, which is there once
         warnings.filterwarnings("ignore", message="Sending large graph")

@@ -11,7 +11,7 @@ from dmac._types import Array, Floats, Matrix
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import PreparedView, StreamedView
-from dmac.compute.threads import row_slices, walk
+from dmac.compute.threads import map_parts, row_slices
 from dmac.data.dask_views import DaskSource
 from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
@@ -99,7 +99,7 @@ def _moments_of(x: Source, transform: Callable[[Matrix], Matrix]) -> Moments:
         return count, total, gram
     n, d = x.shape
     slices = row_slices(n, min(_ROWS, block_rows(d)))
-    parts = walk(slices, lambda some: moments(transform(x.read(s)) for s in some))
+    parts = map_parts(slices, lambda some: moments(transform(x.read(s)) for s in some))
     count, total, gram = (sum(values) for values in zip(*parts))
     return count, total, gram
 

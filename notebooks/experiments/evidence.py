@@ -17,7 +17,7 @@ CLOSED, TRAINED, SINGLE, PICKED = "AGC", "REVISED", "best single", "best of four
 #: accuracy over the sets that CLOSED_FORM was chosen on. No page picks it by scores that it shows.
 BEST_SINGLE = "closed form, whitened"
 #: The recipe that parts were taken out of: all views count alike.
-DATED = "CLOSED_FORM_2026_11"
+DATED, BEFORE = "CLOSED_FORM_2026_11", "AGC of 0.2.0"
 
 
 def read_runs(results=records.RESULTS):
@@ -47,6 +47,58 @@ def read_lacking():
     runs[["recipe", "pattern", "rate"]] = runs.variant.str.rsplit(", ", n=2, expand=True)
     runs = runs.rename(columns={"dataset": "data"}).astype({"rate": float, "data": str})
     return runs.round({"acc": 2, "nmi": 2})
+
+
+def pretrained():
+    """Scores of RELEASED after its pre-training alone, on every data set that has them.
+
+    k-means with ten starts on the embedding, where these runs are whole on all sets that RELEASED
+    was trained on. Until then it has one start, of which runs of RELEASED store the scores.
+
+    Returns
+    -------
+    scores : pandas.DataFrame
+        ``acc`` and ``nmi`` in %, means over the seeds, by data set.
+    starts : int
+    """
+    store = records.index(records.open_store().refresh())
+    studied = (studies.COMPARISON, studies.EVERY, range(1, studies.SEEDS + 1))
+    released = records.runs(store, {"": studied[0]["RELEASED"]}, *studied[1:])
+    first = _means(records.whole(released), "start_acc", "start_nmi")
+    alone = _means(records.whole(records.runs_of(store, "pre-trained")), "acc", "nmi")
+    return (alone, 10) if first.index.isin(alone.index).all() else (first, 1)
+
+
+def with_pretrained(scores):
+    """Scores with those of `pretrained`, on the data sets that have both.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `scores_of`.
+
+    Returns
+    -------
+    scores : pandas.DataFrame
+        With the columns of the method :data:`experiments.studies.PRETRAINED`, by its name.
+    starts : int
+        Of k-means.
+    """
+    alone, starts = pretrained()
+    both = scores.join(pd.concat({studies.PRETRAINED.name: alone}, axis=1)).dropna()
+    return both, starts
+
+
+def within(scores, groups):
+    """Groups of data sets without those that a table has not."""
+    return {name: [x for x in names if x in scores.index] for name, names in groups.items()}
+
+
+def _means(frame, *columns):
+    """Means by data set of two columns, as ``acc`` and ``nmi``."""
+    table = frame.groupby("dataset", observed=True)[list(columns)].mean()
+    table.index = table.index.astype(str)
+    return table.set_axis(["acc", "nmi"], axis=1)
 
 
 def check_complete(runs):
@@ -286,15 +338,15 @@ def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
         A row for each of the groups, in points: the mean difference of ``acc`` and of
         ``nmi``, the half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the data
         sets, and ``n``, how many these are: two sets with the same samples in one group are one,
-        with their mean.
+        with their mean. On ``ahead`` of them the method has the higher ACC.
     """
     rows = {}
     for name, names in groups.items():
         group = _each_once(scores.loc[list(names)])
-        row = {"n": len(group)}
+        change = group[method] - group[reference]
+        row = {"n": len(group), "ahead": (change.acc > 0).sum()}
         for metric in ("acc", "nmi"):
-            change = group[method, metric] - group[reference, metric]
-            row[metric], row[f"±{metric}"] = compare.interval(change)
+            row[metric], row[f"±{metric}"] = compare.interval(change[metric])
         rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 

@@ -13,6 +13,7 @@ from collections import namedtuple
 import numpy as np
 import scipy.sparse
 
+from dmac.data.levels import is_counts
 from dmac.peers.base import dense
 from experiments import libraries
 
@@ -28,22 +29,6 @@ FACTORS, FEATURES = 10, 1000
 RESOLUTIONS, HALVINGS = (1e-3, 1e3), 20
 #: Seconds of the processor after which a run is stopped.
 LIMIT = 1200
-
-
-def is_counts(x):
-    """Whether a view holds counts, by its values.
-
-    They are integers from 0 on, and the view is sparse (more than half of it is 0) or wide (more
-    than `NARROW` columns): a few columns of integers may be grades or measures.
-
-    Parameters
-    ----------
-    x : numpy.ndarray or scipy.sparse array of shape (n, d)
-    """
-    values = x.data if scipy.sparse.issparse(x) else np.asarray(x)
-    if values.size and (values.min() < 0 or not np.array_equal(values, np.round(values))):
-        return False
-    return np.count_nonzero(values) < 0.5 * np.prod(x.shape) or x.shape[1] > NARROW
 
 
 def logged(x):

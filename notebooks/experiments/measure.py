@@ -25,6 +25,7 @@ from dmac.estimators import DMAC, AnchorGraphClustering, estimator_of
 from dmac.metrics import matched, scores
 from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
+from experiments.pretraining import Kept
 from experiments.store import round_floats
 
 _NEIGHBORS = 5  # of a sample, for the agreement of their labels
@@ -38,7 +39,7 @@ class _Follower:
     def __init__(self, data, seed, pretrain_epochs):
         self._data, self._seed, self._pretrain_epochs = data, seed, pretrain_epochs
         self.epochs, self.start = [], {}
-        self.loaded = None  # epochs of pre-training that were read and not computed
+        self.loaded = 0  # epochs of pre-training that were read and not computed
         self._since = time.perf_counter()
 
     def seconds(self):
@@ -50,10 +51,9 @@ class _Follower:
         if isinstance(record, EpochRecord):
             self.epochs.append(_column(record) | self._score(embed()))
         else:
-            if self.loaded is None:  # a kept pre-training begins with its last record
-                self.loaded = record.epoch if record.epoch > 1 else 0
-                if self.loaded:  # until now it was read, or waited for while another run made it
-                    self._since = called
+            if isinstance(record, Kept):
+                self.loaded = record.epoch
+                self._since = called  # until now it was read, or waited for
             if record.epoch == self._pretrain_epochs:
                 z = embed()
                 self.start = self._score(z) | _shape(z)

@@ -16,8 +16,7 @@ import pandas as pd
 
 import dmac
 from dmac.data.registry import DownloadError
-from experiments import plan, studies
-from experiments import records as experiments
+from experiments import plan, records, studies
 
 PROFILES = ("stored", "full", "quick")
 _QUICK = {"pretrain_epochs": 5, "epochs": 3}
@@ -88,7 +87,7 @@ class Page:
         self._bounds = {name: given[name] for name in _QUICK}
         self.seeds, self._n_jobs, self._device = given["seeds"], given["n_jobs"], given["device"]
         names = [name.strip() for name in given["dataset"].split(",") if name.strip()]
-        results = given["results"] or experiments.RESULTS
+        results = given["results"] or records.RESULTS
         self._load, self._pretrained = dmac.load, None
         if self.profile == "quick":
             self._bounds |= {k: v for k, v in _QUICK.items() if self._bounds[k] is None}
@@ -99,12 +98,12 @@ class Page:
             results = given["results"] or temporary
             self._pretrained = Path(temporary) / "pretrained"
         elif self.profile == "full":
-            self._pretrained = experiments.cache()
+            self._pretrained = records.cache()
         self._sources = dict(_resolve(name) for name in names)
         self.datasets = list(self._sources)
         self.results = Path(results)
-        self.store = experiments.open_store(results).refresh()
-        self._records, self._asked, self.absent = experiments.index(self.store), {}, {}
+        self.store = records.open_store(results).refresh()
+        self._records, self._asked, self.absent = records.index(self.store), {}, {}
 
     def fetch(self, variants, file, datasets=(), seeds=None, keep=False, quick=None, only=False):
         """Runs of some variants, made first if they are missing and the profile is not "stored".
@@ -141,12 +140,12 @@ class Page:
         if self.profile != "stored":
             self._make(variants, file, datasets, seeds, keep)
         self._asked |= {
-            experiments.run_name(dataset, *run, seed): dataset
+            records.run_name(dataset, *run, seed): dataset
             for dataset in datasets
             for run in variants.values()
             for seed in seeds
         }
-        return experiments.runs(self._records, variants, datasets, seeds)
+        return records.runs(self._records, variants, datasets, seeds)
 
     def look_up(self, variants, datasets, seeds=None):
         """Runs of some variants that are stored: none is made, and none is missed.
@@ -169,7 +168,7 @@ class Page:
             As :func:`experiments.records.runs` makes it.
         """
         seeds = range(1, min(self.seeds, seeds or self.seeds) + 1)
-        return experiments.runs(self._records, variants, self.datasets or list(datasets), seeds)
+        return records.runs(self._records, variants, self.datasets or list(datasets), seeds)
 
     def _bound(self, method, settings):
         if method != "DMAC":
@@ -191,8 +190,8 @@ class Page:
             here = plan.specs(variants, [source], seeds, file, keep=self.profile == "full")
             shown = [dataclasses.replace(s, keep=s.seed == 1 and s.method == "DMAC") for s in here]
             specs += shown if keep else here
-        lacking = experiments.missing(specs, self.store, self._load)
-        made = experiments.complete(
+        lacking = records.missing(specs, self.store, self._load)
+        made = records.complete(
             lacking,
             self.store,
             n_jobs=self._n_jobs,
@@ -202,7 +201,7 @@ class Page:
         )
         for _ in tqdm(made, total=len(lacking), desc=file, unit="run", mininterval=5):
             pass
-        self._records = experiments.index(self.store.refresh())
+        self._records = records.index(self.store.refresh())
 
     def arrays(self, frame):
         """Anchors, their classes and the embedding in the plane, of the runs that have them.
@@ -219,7 +218,7 @@ class Page:
         """
         by_run, first = {}, frame[frame.seed == 1]
         for run in first.sort_values(["dataset", "variant"]).itertuples():
-            path = experiments.arrays_path(self.store, run.key)
+            path = records.arrays_path(self.store, run.key)
             if path.exists():
                 with np.load(path, allow_pickle=False) as arrays:
                     by_run[run.dataset, run.variant] = dict(arrays)
@@ -250,7 +249,7 @@ class Page:
             One row per data set and a last one for "all" of them: the runs ``asked for`` and those
             ``stored``; and the ``data``, "not here" where runs could not be made for want of them.
         """
-        called = experiments.titles(self._asked.values())
+        called = records.titles(self._asked.values())
         rows = [(called[dataset], run in self._records) for run, dataset in self._asked.items()]
         frame = pd.DataFrame(rows, columns=["dataset", "stored"])
         groups = frame.groupby("dataset", sort=False).stored

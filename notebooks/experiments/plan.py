@@ -1,11 +1,38 @@
 """Every run behind the experiments, as data: what ``make experiments`` makes and the pages show.
 
 A run belongs to the first list that names it; later ones, and the pages, find it in the store.
+``python -m experiments.plan`` writes ``results/README.md``, which says what each file holds.
 """
 
 from experiments import studies
+from experiments.records import RESULTS
 from experiments.run import Spec
+from experiments.store import slug
 from experiments.studies import STUDIES
+
+#: What says which file holds what, and how it begins and ends.
+CATALOGUE = RESULTS / "README.md"
+_BEGINS = """\
+# The stored runs
+
+`python -m experiments.plan`, in the folder above, writes this page. Every run is a line of JSON in
+`runs/`: data and their hash, every parameter, seed, scores or the error, memory, machine, versions,
+date, and the hash of the code that made it. A run that is stored is not made again; a changed
+parameter is a new run. `experiments.store` reads and writes the files.
+
+- `runs/retired.jsonl.gz` has the runs whose code is gone, and those that were stored before a run
+  named its code. They can be read, and not be made again. A file of the table that is not there has
+  all its runs here.
+- `runs/bench-*.jsonl` has measurements of seconds and memory, for chapter 17 and record_costs.
+- `runs/sealed.jsonl` has the runs of the sealed test, for record_sealed, and
+  `runs/level-choice.jsonl` those by which the third level is chosen, for record_levels.
+- `runs/arrays/` has what figures 3 and 4 draw, and `repeated/` runs that were made again.
+- `one_page.json`, `repair.json`, `row_lengths.json` and `units.json` have the few numbers that
+  chapters carry along. The modules of these names in `experiments` write them.
+
+| file in `runs/` | studies in it | pages that show them | runs that they list |
+|:--|:--|:--|--:|
+"""
 
 #: Groups of records of which arrays are kept, for figures 3 and 4.
 _KEPT = ("comparison", "ablation")
@@ -80,3 +107,24 @@ def full(datasets=None):
             here += [d for d in datasets or () if d not in here]
         runs[name] = of(name, here)
     return runs
+
+
+def catalogue():
+    """The text of `CATALOGUE`: a row for every file, from the studies that name it."""
+    files = {}
+    for name, study in STUDIES.items():
+        files.setdefault(f"{slug(study.file or name)}.jsonl", {})[name] = study
+    rows = []
+    for file, here in sorted(files.items()):
+        pages = {page: None for study in here.values() for page in study.pages.split()}
+        listed = sum(
+            len(study.with_seed(seed)) * len(study.datasets)
+            for study in here.values()
+            for seed in study.all_seeds
+        )
+        rows.append(f"| `{file}` | {'; '.join(here)} | {', '.join(pages)} | {listed:,} |\n")
+    return _BEGINS + "".join(rows)
+
+
+if __name__ == "__main__":
+    CATALOGUE.write_text(catalogue(), encoding="utf-8")

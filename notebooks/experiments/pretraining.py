@@ -38,21 +38,24 @@ def share(folder, at=()):
         yield
 
 
-def _pretraining(solver, pretrain, folder, at, network, views, progress, log):
-    """A pre-training from where a kept one stopped; `log` takes epochs that are not yielded."""
+class Kept(PretrainRecord):
+    """The record of an epoch that was read, and not computed."""
+
+
+def _pretraining(solver, pretrain, folder, at, network, views, progress):
+    """A pre-training that begins with the epochs of a kept one."""
     recipe = solver.recipe
     tensors = all(isinstance(x, (torch.Tensor, SparseView)) for x in views)
     if not tensors or progress.epoch or not recipe.pretrain_epochs:
-        yield from pretrain(solver, network, views, progress, log)
+        yield from pretrain(solver, network, views, progress)
         return
     about = recipe.encoder, recipe.negative_slope, recipe.normalize_embedding, recipe.pretrain_lr
     with _shelf(folder, about, _weights_of(network), views) as shelf:
-        kept = _load(shelf, network, recipe.pretrain_epochs, progress)
-        if kept:
-            log.extend(kept[:-1])
-            yield kept[-1]
-        for record in pretrain(solver, network, views, progress, log):
-            yield record  # the caller appends it to the log before it asks for the next
+        log = _load(shelf, network, recipe.pretrain_epochs, progress)
+        yield from log
+        for record in pretrain(solver, network, views, progress):
+            log.append(record)
+            yield record
             if record.epoch in at or record.epoch == recipe.pretrain_epochs:
                 _save(shelf, network, progress, log)
 
@@ -96,7 +99,7 @@ def _load(shelf, network, epochs, progress):
         weights = {k: v for k, v in tensors.items() if not k.startswith("optimiser.")}
         network.load_state_dict(network.state_dict() | weights)
         progress.epoch, progress.stored = epoch, optimiser_state(tensors, numbers["groups"])
-        return [PretrainRecord(*values) for values in numbers["records"]]
+        return [Kept(*values) for values in numbers["records"]]
     return []
 
 

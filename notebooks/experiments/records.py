@@ -231,6 +231,20 @@ def read_study(name, results=RESULTS):
     return runs_of(index(open_store(results).refresh()), name)
 
 
+def whole(frame, seeds=studies.FEW):
+    """The runs of those variants and data sets that have at least so many seeds stored.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Of `runs`. What is filled in run by run is shown when a data set has all seeds.
+    seeds : int
+    """
+    scored = frame.dropna(subset="acc")
+    counts = scored.groupby(["variant", "dataset"], observed=True).seed.transform("nunique")
+    return scored[counts >= seeds]
+
+
 def curves(frame):
     """The epochs of the main training of some runs.
 
@@ -251,7 +265,7 @@ def curves(frame):
 
     names = ["variant", "dataset", "seed"]
     frame = frame.reset_index(drop=True)
-    some = {i: pd.DataFrame(epochs) for i, epochs in frame.epochs.items() if epochs}
+    some = {i: pd.DataFrame(epochs, dtype=float) for i, epochs in frame.epochs.items() if epochs}
     if not some:
         return pd.DataFrame(columns=[*names, "epoch", "acc", "nmi"])
     columns = pd.concat(some, names=["run", "epoch"]).reset_index(level="epoch")

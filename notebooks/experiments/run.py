@@ -26,8 +26,9 @@ from dmac.compute.threads import VARIABLE
 from dmac.estimators import CollapseWarning
 from dmac.metrics import scores
 from dmac.model_selection import CRITERIA, suggest_n_clusters
-from dmac.recipes import Recipe, SpectralRecipe
+from dmac.recipes import NetworkRecipe, SpectralRecipe
 from experiments import field, incomplete, libraries, pretraining, provenance
+from experiments.ideas.level_ideas import LevelIdea
 from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.measure import (
@@ -44,8 +45,8 @@ from experiments.store import canonical, round_floats
 BASELINES = {
     "k-means, concatenated": (baselines.raw_kmeans, {}),
     "k-means, whitened": (baselines.whitened_kmeans, {}),
-    "closed form, whitened": (baselines.closed_form, {"n_neighbors": 5}),
-    "closed form, whitened, k = 10": (baselines.closed_form, {"n_neighbors": 10}),
+    "closed form, whitened": (baselines.landmark_spectral_clustering, {"n_neighbors": 5}),
+    "closed form, whitened, k = 10": (baselines.landmark_spectral_clustering, {"n_neighbors": 10}),
 }
 #: What settings of a system of `dmac.peers` do not hold: a run has a seed and a device of its own,
 #: and the budget decides whether there is a result, and not which.
@@ -79,8 +80,11 @@ SUGGESTED = "suggested number of clusters"
 SURE = "how sure"
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = {
-    kind.__name__: kind
-    for kind in (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
+    "Recipe": NetworkRecipe,  # its name when the first runs were stored
+    **{
+        kind.__name__: kind
+        for kind in (SpectralRecipe, NetworkIdea, SpectralIdea, LevelIdea, incomplete.Unfilled)
+    },
 }
 #: What settings of DMAC say beside the recipe; see `settings_of`.
 _BESIDE = (
@@ -137,7 +141,8 @@ def settings_of(recipe, **beside):
     (:mod:`experiments.sealed`). ``retired``: a choice that the code no longer has; such runs are
     found in the store, and cannot be made.
     """
-    fields = dataclasses.asdict(recipe) | {"kind": type(recipe).__name__}
+    kind = next(name for name, kind in KINDS.items() if kind is type(recipe))
+    fields = dataclasses.asdict(recipe) | {"kind": kind}
     del fields["name"]
     return fields | beside
 

@@ -1,12 +1,13 @@
-"""The sealed test: data sets that nobody who made the methods has scored, and what is run on them.
+"""Sealed tests: data sets that nobody who made the methods has scored, and what is run on them.
 
     python -m experiments.sealed --dry-run      # what is missing, files and runs
     python -m experiments.sealed --jobs 2       # makes the missing runs, stores them, and draws
     python -m experiments.sealed --stand-ins    # the same on random files of the same shapes
+    python -m experiments.sealed --test sealed2 ...  # the second test
 
-``sealed.toml`` names the sets by number, with sizes, kind and SHA-256; the files lie in the folder
-``sealed`` of the one that ``DMAC_DATA`` names. The page of the Record has the protocol. It can be
-stopped at any time, and goes on where it was.
+``sealed.toml`` and ``sealed2.toml`` name the sets of a test by number, with sizes, kind and
+SHA-256; the files lie in the folder of its name in the one that ``DMAC_DATA`` names. A page of the
+Record has its protocol. It can be stopped at any time, and goes on where it was.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import os
 import tempfile
 import tomllib
 from collections import Counter, namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
@@ -25,9 +26,15 @@ import pandas as pd
 
 import dmac
 from dmac.model_selection import CRITERIA
-from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
+from dmac.recipes import (
+    CLOSED_FORM,
+    CLOSED_FORM_0_2,
+    CLOSED_FORM_2026_11,
+    RELEASED,
+    REVISED,
+)
 from experiments import compare, evidence, field, figures, libraries, records
-from experiments.evidence import CLOSED, DATED
+from experiments.evidence import BEFORE, CLOSED, DATED
 from experiments.run import (
     BASELINES,
     SUGGESTED,
@@ -37,19 +44,75 @@ from experiments.run import (
     run_name,
     settings_of,
 )
-from experiments.studies import FEW, SEEDS, Study
+from experiments.studies import FEW, PRETRAINED, SEEDS, Study
 
 #: What is known of a sealed data set: its samples, the columns of each view, its classes, its kind,
-#: and the SHA-256 of its file's bytes.
-SealedSet = namedtuple("SealedSet", "samples columns classes kind sha256")
-_MANIFEST = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-#: The sets by number.
-SETS = {
-    name: SealedSet(**entry | {"columns": tuple(entry["columns"])})
-    for name, entry in _MANIFEST["sets"].items()
-}
-#: The day on which they were fixed, the commit that opens the test, and groups of related sets.
-SEALED, COMMIT, RELATED = (_MANIFEST[key] for key in ("sealed", "commit", "related"))
+#: and the SHA-256 of its file's bytes; opened later, its name, what it is, and its source.
+SealedSet = namedtuple(
+    "SealedSet", "samples columns classes kind sha256 name about source", defaults=("",) * 3
+)
+
+
+@dataclass(frozen=True)
+class SealedTest:
+    """A test: its sets, and what differs between the protocols.
+
+    Attributes
+    ----------
+    name : str
+        Of its manifest, of the folder of its files, and of the group of its records.
+    sets : dict of str to SealedSet
+        By number.
+    sealed, opened : datetime.date or None
+        When the files were fixed, and when they were opened.
+    commit : str
+        Whose methods run; empty while it is sealed.
+    related : list of list of str
+        Groups of sets with the same source, opened with the names.
+    page : str
+        That of its protocol.
+    recipes : dict of str to dmac.recipes.SpectralRecipe
+        The default under test, first, and the one before it.
+    reference : str or None
+        The pipeline of the primary comparison, if the protocol names it; else it is the best of
+        the seven on average over these very sets.
+    beside : dict of str to dmac.recipes.Recipe
+        What the protocol does not name: shown beside its methods, and run last.
+    """
+
+    name: str
+    sets: dict
+    sealed: object
+    opened: object
+    commit: str
+    related: list
+    page: str
+    recipes: dict
+    reference: str | None
+    beside: dict
+
+
+def _read(name, *protocol):
+    path = Path(__file__).with_name(f"{name}.toml")
+    about = tomllib.loads(path.read_text(encoding="utf-8"))
+    sets = {
+        number: SealedSet(**entry | {"columns": tuple(entry["columns"])})
+        for number, entry in about["sets"].items()
+    }
+    days = about["sealed"], about.get("opened")
+    return SealedTest(name, sets, *days, about["commit"], about["related"], *protocol)
+
+
+FIRST = _read(
+    *("sealed", "record_sealed", {CLOSED: CLOSED_FORM_0_2, DATED: CLOSED_FORM_2026_11}, None),
+    {PRETRAINED.name: PRETRAINED},
+)
+SECOND = _read(
+    *("sealed2", "record_sealed_second", {CLOSED: CLOSED_FORM, BEFORE: CLOSED_FORM_0_2}),
+    *("PCA + Leiden", {}),
+)
+TESTS = {test.name: test for test in (FIRST, SECOND)}
+SETS = FIRST.sets
 #: Kinds for which methods for cells and omics are made.
 ASSAYS = ("cells", "bulk")
 
@@ -64,10 +127,11 @@ LIMIT = 1200
 #: Candidates for the number of clusters: all small ones, then steps of a half.
 CANDIDATES = [*range(2, 13), 15, 20, 30, 45, 68, 100]
 #: Studies whose runs have scores; the other two say how sure labels are, and how many clusters.
-SCORED = ("closed form", "pipelines", "systems", "cells and bulk", "recipes", "trained systems")
-_SURE, _COUNT, _TRAINED = "how sure", "number of clusters", SCORED[-1]
-#: Group of records in the store.
-FILE = "sealed"
+SCORED = (
+    *("closed form", "pipelines", "systems", "cells and bulk", "recipes", "trained systems"),
+    "beside the protocol",
+)
+_SURE, _COUNT, _TRAINED, _BESIDE = "how sure", "number of clusters", *SCORED[-2:]
 _METRICS = {"acc": "ACC", "nmi": "NMI"}
 
 
@@ -85,13 +149,16 @@ def _tools(names):
     return {name: (name, field.field_settings(name) | more) for name in names}
 
 
-def studies_of(sets=SETS):
+def studies_of(test=FIRST):
     """The methods of the protocol, with default arguments, by study."""
-    every, pages = tuple(sets), "record_sealed"
+    sets, pages = test.sets, test.page
+    every = tuple(sets)
+    small_first = tuple(sorted(sets, key=lambda name: sets[name].samples))
     assays = tuple(name for name in sets if sets[name].kind in ASSAYS)
-    closed = {CLOSED: _recipe(CLOSED_FORM), DATED: _recipe(CLOSED_FORM_2026_11)}
+    closed = {name: _recipe(recipe) for name, recipe in test.recipes.items()}
+    networks = RECIPES if test.beside else RECIPES | {PRETRAINED.name: PRETRAINED}
     plain = {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
-    sure = settings_of(CLOSED_FORM, of="DMAC", fits=1, sealed=True)
+    sure = settings_of(test.recipes[CLOSED], of="DMAC", fits=1, sealed=True)
     count = {"candidates": CANDIDATES, "sealed": True}
     return {
         "closed form": Study(closed, every, SEEDS, pages),
@@ -100,29 +167,32 @@ def studies_of(sets=SETS):
         "cells and bulk": Study(_tools(field.CELLS_ONLY), assays, FEW, pages),
         _SURE: Study({CLOSED: (SURE, sure)}, every, SEEDS, pages),
         _COUNT: Study({SUGGESTED: (SUGGESTED, count)}, every, FEW, pages),
-        "recipes": Study({name: _recipe(x) for name, x in RECIPES.items()}, every, FEW, pages),
+        "recipes": Study({name: _recipe(x) for name, x in networks.items()}, every, FEW, pages),
         _TRAINED: Study(_peers(TRAINED), every, FEW, pages),
+        _BESIDE: Study(
+            {name: _recipe(x) for name, x in test.beside.items()}, small_first, FEW, pages
+        ),
     }
 
 
-def folder():
+def folder(test=FIRST):
     """Where the files have to lie; without ``DMAC_DATA`` its name stands in what is said."""
-    return Path(os.environ.get("DMAC_DATA") or "DMAC_DATA", "sealed")
+    return Path(os.environ.get("DMAC_DATA") or "DMAC_DATA", test.name)
 
 
-def absent(sets=SETS):
+def absent(test=FIRST):
     """The sets whose files are not there."""
-    return [name for name in sets if not (folder() / f"{name}.npz").is_file()]
+    return [name for name in test.sets if not (folder(test) / f"{name}.npz").is_file()]
 
 
-def load(name, sets=SETS):
+def load(name, test=FIRST):
     """A sealed data set, from its file.
 
     Parameters
     ----------
     name : str
-        A key of ``sets``.
-    sets : dict of str to SealedSet
+        The number of one of the sets.
+    test : SealedTest
 
     Returns
     -------
@@ -135,7 +205,7 @@ def load(name, sets=SETS):
     """
     import pooch
 
-    wanted, path = sets[name], folder() / f"{name}.npz"
+    wanted, path = test.sets[name], folder(test) / f"{name}.npz"
     if (found := pooch.file_hash(path)) != wanted.sha256:
         raise ValueError(
             f"{path} is not the sealed file of {name}: expected SHA-256 {wanted.sha256}, found "
@@ -149,7 +219,7 @@ def load(name, sets=SETS):
         raise ValueError(
             f"{path} has {shape[0]} samples, views of {shape[1]} columns and {shape[2]} classes, "
             f"and the manifest says {wanted.samples}, {wanted.columns} and {wanted.classes} of "
-            f"{name}: correct sealed.toml, or replace the file"
+            f"{name}: correct {test.name}.toml, or replace the file"
         )
     return data
 
@@ -169,14 +239,14 @@ class Asked:
         return self.record is not None and "error" in self.record
 
 
-def asked(store, sets=SETS):
+def asked(store, test=FIRST):
     """Every run of the protocol, in the order in which they are made.
 
     Later seeds of a system that trains are asked for where the first is stored, did not fail, and
     took less than `LIMIT`.
     """
     found, listed = records.index(store), []
-    for name, study in studies_of(sets).items():
+    for name, study in studies_of(test).items():
         for seed, dataset, variant in itertools.product(
             study.all_seeds, study.datasets, study.variants
         ):
@@ -184,11 +254,11 @@ def asked(store, sets=SETS):
             first, record = (found.get(run_name(dataset, *run, i)) for i in (1, seed))
             short = first is not None and "error" not in first and first["cpu_seconds"] < LIMIT
             if seed == 1 or name != _TRAINED or short:
-                listed.append(Asked(name, variant, Spec(dataset, *run, seed, FILE), record))
+                listed.append(Asked(name, variant, Spec(dataset, *run, seed, test.name), record))
     return listed
 
 
-def make(store, sets=SETS, n_jobs=1):
+def make(store, test=FIRST, n_jobs=1):
     """Make the runs that the store lacks, and yield their records.
 
     Raises
@@ -197,18 +267,19 @@ def make(store, sets=SETS, n_jobs=1):
         If files are not there or not the sealed ones, or libraries are not installed; no run is
         made then.
     """
-    if missing := absent(sets):
-        raise ValueError(f"{folder()} lacks {', '.join(missing)}: place the sealed files there")
-    specs = [run.spec for run in asked(store, sets)]
+    if missing := absent(test):
+        where, names = folder(test), ", ".join(missing)
+        raise ValueError(f"{where} lacks {names}: place the sealed files there")
+    specs = [run.spec for run in asked(store, test)]
     if lacking := {x.method for x in specs if not libraries.is_runnable(x.method, x.settings)}:
         raise ValueError(
             f'{", ".join(sorted(lacking))} cannot be run here: pip install -e ".[field]" '
             "-c constraints.txt"
         )
-    reader = load if sets is SETS else functools.partial(load, sets=sets)
-    for name in sets:
+    reader = functools.partial(load, test=test)
+    for name in test.sets:
         reader(name)  # before the first fit, all are looked at
-    while specs := [run.spec for run in asked(store.refresh(), sets) if run.record is None]:
+    while specs := [run.spec for run in asked(store.refresh(), test) if run.record is None]:
         yield from records.complete(specs, store, n_jobs=n_jobs, load=reader)
 
 
@@ -243,7 +314,7 @@ def frame_of(runs):
     pandas.DataFrame
         ``variant``, ``dataset``, ``seed``, ``acc`` and ``nmi``.
     """
-    partial = {run.variant for run in runs if run.record is None}
+    partial = {run.variant for run in runs if run.record is None and run.study in SCORED}
     out = {(r.variant, r.spec.dataset) for r in runs if r.failed and r.variant != CLOSED}
     rows = []
     for run in runs:
@@ -290,24 +361,25 @@ def differences(scores, other, related=()):
 
 def _tested(change):
     """Numbers of a comparison over sets: for each score mean, half width of the interval and p."""
-    row = {"n": len(change)}
+    row = {"n": len(change), "ahead": (change.acc > 0).sum()}
     for metric in _METRICS:
         test = compare.t_test(change[metric]) if len(change) else [np.nan] * 3
         row |= dict(zip((metric, f"±{metric}", f"p {metric}"), test))
     return row
 
 
-def against_methods(scores, related=()):
+def against_methods(scores, related=(), beside=FIRST.beside):
     """The closed form against each other method, with p adjusted by Holm's method over them.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each method, in points: the mean difference of ``acc`` and ``nmi`` over the ``n``
-        sets that it did not fail on, the half widths ``±acc`` and ``±nmi`` of Student's 95 %
-        intervals over the sets, and ``p acc`` and ``p nmi``.
+        A row for each other method, in points: the mean difference of ``acc`` and ``nmi`` over the
+        ``n`` sets that it did not fail on, and on how many the closed form is ``ahead`` in ACC; the
+        half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the sets, and the p
+        values ``p acc`` and ``p nmi``.
     """
-    others = [name for name in scores.columns.unique(0) if name != CLOSED]
+    others = [name for name in scores.columns.unique(0) if name not in (CLOSED, *beside)]
     rows = {name: _tested(differences(scores, name, related)) for name in others}
     table = pd.DataFrame.from_dict(rows, orient="index").sort_values("acc", kind="stable")
     return table.assign(**{p: compare.holm(table[p]) for p in ("p acc", "p nmi")})
@@ -331,20 +403,39 @@ def groups_of(sets=SETS):
     return {group: names for group, names in groups.items() if names}
 
 
-def against_best(scores, sets=SETS, related=()):
-    """The closed form against `best_pipeline` over all sets, on each of `groups_of`.
+def by_group(scores, other, sets=SETS, related=()):
+    """The closed form against a method over all sets, and on each of `groups_of`.
 
     Returns
     -------
     pandas.DataFrame
         A row for each group, with the columns of `against_methods`; p is not adjusted.
     """
-    best = best_pipeline(scores)
     rows = {
-        group: _tested(differences(scores.loc[names], best, related))
+        group: _tested(differences(scores.loc[names], other, related))
         for group, names in groups_of(sets).items()
     }
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def lead(scores, other, metric="acc"):
+    """The mean lead of the closed form over a method as text, or a dash where it is not known.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame or None
+        Of `whole_scores`.
+    other : str
+    metric : str
+    """
+    if scores is None or other not in scores:
+        return compare.NOTHING
+    return compare.format_change(*compare.interval(differences(scores, other)[metric]))
+
+
+def titles(sets=SETS):
+    """What tables and figures call the sets: number and name."""
+    return {number: f"{number} {about.name}".strip() for number, about in sets.items()}
 
 
 def confidence(runs, sets=SETS):
@@ -411,34 +502,41 @@ def _in_words(table):
     """A table of comparisons as text."""
     p = table[["p acc", "p nmi"]].where(table.n > 2).map(compare.format_p)
     text = evidence.format_gains(table).assign(n=table.n, **{"p (ACC)": p["p acc"]})
-    return text.assign(**{"p (NMI)": p["p nmi"]})[["n", "ACC", "p (ACC)", "NMI", "p (NMI)"]]
+    text = text.assign(ahead=table.ahead, **{"p (NMI)": p["p nmi"]})
+    return text[["n", "ahead", "ACC", "p (ACC)", "NMI", "p (NMI)"]]
 
 
-def tables(runs, sets=SETS, related=RELATED):
+def tables(runs, test=FIRST):
     """The tables of the test as text, by their titles; none before the primary one can be made.
 
     Parameters
     ----------
     runs : list of Asked
-    sets : dict of str to SealedSet
-    related : sequence of sequence of str
-        Where there are groups of related sets, each comparison comes a second time, with one mean
-        for each group.
+    test : SealedTest
+        Where it has groups of related sets, each comparison comes a second time, with one mean for
+        each group.
     """
-    scores, out = _whole_scores(runs), {}
+    scores, out, sets = whole_scores(runs), {}, test.sets
     if scores is None:
         return out
     best, stored = best_pipeline(scores), {r.study for r in runs}
+    references = {best: ", the best pipeline on average"}
+    if test.reference:
+        references = {test.reference: ", named beforehand"} | references
     stored -= {run.study for run in runs if run.record is None}
     failed = {(r.variant, r.spec.dataset) for r in runs if r.failed and r.study in SCORED}
     left_out = Counter(variant for variant, _ in failed)
-    for of, groups in {"": (), ", related sets as one": related}.items():
+    for of, groups in {"": (), ", related sets as one": test.related}.items():
         if groups or not of:
-            title = f"{CLOSED} against {best}, the best pipeline on average{of}"
-            out[title] = _in_words(against_best(scores, sets, groups))
-            text = _in_words(against_methods(scores, groups))
+            for reference, why in references.items():
+                title = f"{CLOSED} against {reference}{why}{of}"
+                out[title] = _in_words(by_group(scores, reference, sets, groups))
+            text = _in_words(against_methods(scores, groups, test.beside))
             text.insert(1, "left out", [left_out[name] for name in text.index])
             out[f"{CLOSED} against each method{of}"] = text
+    for name in [name for name in test.beside if name in scores]:
+        title = f"{CLOSED} against {name}, which the protocol does not name"
+        out[title] = _in_words(by_group(scores, name, sets))
     if _SURE in stored:
         sure = confidence(runs, sets)
         pairs = zip(sure.gain, sure["±gain"].where(sure.n > 2))
@@ -452,39 +550,47 @@ def tables(runs, sets=SETS, related=RELATED):
         out["Confidence"] = pd.DataFrame(columns).replace("nan", compare.NOTHING)
     if _COUNT in stored:
         out["Number of clusters"] = suggested(runs, sets).round({"median factor": 2})
-    return out | {"Runs": counts(runs), "Code": code_of(runs)}
+    return out
 
 
-def _whole_scores(runs):
-    """The scores of all methods whose runs are stored; None if those of a pipeline are not."""
+def whole_scores(runs):
+    """The scores of all methods whose runs are stored; None if those of a pipeline are not.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        Of `scores_of`.
+    """
     frame = frame_of(runs)
     return scores_of(frame) if {CLOSED, *PIPELINES} <= set(frame.variant) else None
 
 
-def score_tables(runs):
+def score_tables(runs, sets=SETS):
     """The mean of each method on each set in %, by score and study: titles to text, as `tables`."""
-    scores, out = _whole_scores(runs), {}
+    scores, out = whole_scores(runs), {}
     if scores is None:
         return out
     for (metric, name), study in itertools.product(_METRICS.items(), SCORED):
         methods = dict.fromkeys(run.variant for run in runs if run.study == study)
         if methods := [method for method in methods if method in scores]:
             some = scores.xs(metric, axis=1, level=1)[methods].dropna(how="all")
+            some = some.rename(titles(sets))
             out[f"{name}, {study}"] = some.map(
                 lambda x: compare.NOTHING if np.isnan(x) else f"{x:.1f}"
             )
     return out
 
 
-def plot_by_set(runs):
+def plot_by_set(runs, sets=SETS):
     """The closed form minus `best_pipeline` on each set, with intervals over the seeds.
 
     Last is the mean over the sets. None before the primary table can be made.
     """
-    scores, frame = _whole_scores(runs), frame_of(runs).dropna()
+    scores, frame = whole_scores(runs), frame_of(runs).dropna()
     if scores is None:
         return None
     best = best_pipeline(scores)
+    frame["dataset"] = frame.dataset.map(titles(sets))
     panels = {
         name: {f"{CLOSED} minus {best}": compare.paired_differences(frame, CLOSED, best, metric)}
         for metric, name in _METRICS.items()
@@ -492,38 +598,38 @@ def plot_by_set(runs):
     return figures.plot_forest(panels, over=["all"], label="difference, points")
 
 
-def plot_by_method(runs):
+def plot_by_method(runs, beside=FIRST.beside):
     """The closed form minus each other method: means over the sets, with intervals over them.
 
     None before the primary table can be made.
     """
-    scores = _whole_scores(runs)
+    scores = whole_scores(runs)
     if scores is None:
         return None
-    table, panels = against_methods(scores), {}
+    table, panels = against_methods(scores, (), beside), {}
     for metric, name in _METRICS.items():
         columns = {metric: "mean", f"±{metric}": "half", f"p {metric}": "p"}
         panels[name] = {f"{CLOSED} minus each": table.rename(columns=columns)}
     return figures.plot_forest(panels, label="difference, points")
 
 
-def state(runs):
+def state(runs, test=FIRST):
     """In a sentence, whether the test is sealed, and how many runs are stored."""
     stored = sum(run.record is not None for run in runs)
-    opened = f"was opened at commit {COMMIT}" if COMMIT else "is sealed"
+    opened = f"was opened at commit {test.commit[:12]}" if test.commit else "is sealed"
     return f"The test {opened}: {stored:,} of {len(runs):,} runs are stored."
 
 
-def make_stand_ins(target, sets=SETS):
-    """Write random files of the same shapes into ``target/sealed``, and return their sets.
+def make_stand_ins(target, test=FIRST):
+    """Write random files of the same shapes into a folder, and return a test with these sets.
 
     They have weak clusters, which are the classes.
     """
     import pooch
 
-    place, rng, made = Path(target, "sealed"), np.random.default_rng(0), {}
+    place, rng, made = Path(target, test.name), np.random.default_rng(0), {}
     place.mkdir(parents=True)
-    for name, about in sets.items():
+    for name, about in test.sets.items():
         labels, views = rng.permutation(about.samples) % about.classes, {}
         for a, width in enumerate(about.columns):
             views[f"view{a}"] = rng.standard_normal((about.samples, width), dtype=np.float32)
@@ -531,21 +637,21 @@ def make_stand_ins(target, sets=SETS):
             views[f"view{a}"] += centres[labels]
         np.savez(place / f"{name}.npz", labels=labels, **views)
         made[name] = about._replace(sha256=pooch.file_hash(place / f"{name}.npz"))
-    return made
+    return replace(test, sets=made)
 
 
-def rehearse():
+def rehearse(test=FIRST):
     """List every run on stand-ins of all shapes, and make those of one cheap pipeline."""
     cheap = next(iter(BASELINES))
     with tempfile.TemporaryDirectory() as target:
-        sets = make_stand_ins(target)
+        made = make_stand_ins(target, test)
         with mock.patch.dict(os.environ, {"DMAC_DATA": target}):
             store = records.open_store(target)
-            runs = asked(store, sets)
+            runs = asked(store, made)
             print(counts(runs).to_string())
-            print(f"{len(runs)} runs at least, {len(absent(sets))} files are missing")
+            print(f"{len(runs)} runs at least, {len(absent(made))} files are missing")
             some = [run.spec for run in runs if run.variant == cheap and run.spec.seed == 1]
-            reader = functools.partial(load, sets=sets)
+            reader = functools.partial(load, test=made)
             for record in records.complete(some, store, load=reader):
                 print(record["dataset"], cheap, f"{record['seconds']} s", record.get("error", ""))
 
@@ -555,41 +661,46 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--results", type=Path, default=records.RESULTS, help="their folder")
-    parser.add_argument("--out", type=Path, default=Path("_build/sealed"), help="of what is drawn")
+    parser.add_argument("--test", choices=TESTS, default=FIRST.name, help="which one (sealed)")
+    parser.add_argument("--out", type=Path, default=Path("_build"), help="of what is drawn")
     parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
     parser.add_argument("--stand-ins", action="store_true", help="rehearse on random files")
     given = parser.parse_args(arguments)
+    test = TESTS[given.test]
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # scanpy's; others are limited in each run
     if given.stand_ins:
-        rehearse()
+        rehearse(test)
         return
     store = records.open_store(given.results).refresh()
-    runs = asked(store)
+    runs = asked(store, test)
     print(counts(runs).to_string())
-    print(state(runs))
-    if missing := absent():
-        print(f"{folder()} lacks {', '.join(missing)}")
+    print(state(runs, test))
+    if missing := absent(test):
+        print(f"{folder(test)} lacks {', '.join(missing)}")
     if given.dry_run:
         return
-    if not COMMIT:
-        parser.error("name the commit whose methods run, `commit` in sealed.toml, to open the test")
+    if not test.commit:
+        manifest = f"{test.name}.toml"
+        parser.error(f"name the commit whose methods run, `commit` in {manifest}, to open the test")
     try:
-        for record in make(store, n_jobs=given.jobs):
+        for record in make(store, test, n_jobs=given.jobs):
             print(record["dataset"], record["method"], record["seed"], record.get("error", ""))
     except ValueError as error:
         parser.error(str(error))
-    draw(asked(store), given.out)
+    draw(asked(store, test), given.out / test.name, test)
 
 
-def draw(runs, out, sets=SETS):
+def draw(runs, out, test=FIRST):
     """Write the tables, which are printed too, and the figures into a folder."""
     out.mkdir(parents=True, exist_ok=True)
-    for title, table in (tables(runs, sets) | score_tables(runs)).items():
+    shown = tables(runs, test) | score_tables(runs, test.sets)
+    for title, table in (shown | {"Runs": counts(runs), "Code": code_of(runs)}).items():
         print(f"\n{title}\n\n{table.to_string()}")
         table.to_csv(out / f"{title}.csv")
-    for plot in (plot_by_set, plot_by_method):
-        if (figure := plot(runs)) is not None:
-            figure.savefig(out / f"{plot.__name__}.svg")
+    drawn = {"sets": plot_by_set(runs, test.sets), "methods": plot_by_method(runs, test.beside)}
+    for name, figure in drawn.items():
+        if figure is not None:
+            figure.savefig(out / f"by {name}.svg")
 
 
 if __name__ == "__main__":

@@ -103,5 +103,5 @@ def draw_values(axis, runs, what, values):
         means, sds = zip(*(mean_and_sd(scores[i]) for i in place)) if place else ((), ())
         style = dict(linestyle=STYLES[number], marker=MARKERS[number], capsize=2)
         axis.errorbar(place, means, yerr=sds, label=name, **style)
-    axis.set_xticks(range(len(values)), [format_number(v) for v in values])
+    axis.set_xticks(range(len(values)), [np.format_float_positional(v, trim="-") for v in values])
     axis.set(xlabel=what, ylabel="ACC, %")

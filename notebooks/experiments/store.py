@@ -8,6 +8,7 @@ again, delete its line.
 """
 
 import contextlib
+import gzip
 import hashlib
 import itertools
 import json
@@ -57,7 +58,7 @@ def round_floats(value, digits=6):
 
 
 class Store:
-    """The records of a folder, read from every ``.jsonl`` file below it.
+    """The records of a folder, read from every ``.jsonl`` file below it, ``.jsonl.gz`` among them.
 
     Safe for threads of a process and for processes of a machine (or of several, on a file system
     with working locks). A record that two files hold counts once, the first read.
@@ -95,7 +96,7 @@ class Store:
         """
         with self._lock:
             files = {}
-            for path in sorted(self.folder.rglob("*.jsonl")):
+            for path in sorted((*self.folder.rglob("*.jsonl"), *self.folder.rglob("*.jsonl.gz"))):
                 now = path.stat()
                 state = path, now.st_ino, now.st_size, now.st_mtime_ns
                 known = self._files.get(state)
@@ -109,7 +110,10 @@ class Store:
     def _read(self, path, size):
         """The records of a file's first bytes with today's settings, each after its key."""
         with open(path, "rb") as file:
-            *lines, rest = file.read(size).split(b"\n")
+            content = file.read(size)
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
+        *lines, rest = content.split(b"\n")
         # Without its end a line is being written, or was cut off, or an editor took the end away.
         lines += [rest] if _whole(rest) else []
         numbered = [(i, line) for i, line in enumerate(lines, 1) if line.strip()]

@@ -15,7 +15,7 @@ from dmac.recipes import (
     PUBLISHED,
     RELEASED,
     REVISED,
-    Recipe,
+    NetworkRecipe,
 )
 from experiments import field, incomplete, paper
 from experiments.ideas.network_ideas import NetworkIdea
@@ -162,7 +162,7 @@ class Study:
 
 def variant(base, name="variant", **changes):
     """A recipe with other values in some fields, or an idea on it where those need one."""
-    idea = NetworkIdea if isinstance(base, Recipe) else SpectralIdea
+    idea = NetworkIdea if isinstance(base, NetworkRecipe) else SpectralIdea
     needed = not changes.keys() <= vars(base).keys() or changes.get("sigma") == "spread"
     return (idea if needed else type(base))(**vars(base) | changes | {"name": name})
 
@@ -174,7 +174,7 @@ def vary(changes, base=RELEASED, **beside):
     ----------
     changes : dict
         Name to fields; a name may be anything that has a text.
-    base : Recipe or SpectralRecipe
+    base : NetworkRecipe or SpectralRecipe
     **beside
         As in :func:`experiments.run.settings_of`.
 
@@ -198,6 +198,9 @@ def _scaled(recipe, *names):
         for factor in (0.5, 2.0)
     }
 
+
+#: RELEASED without its training: k-means with ten starts on what the pre-training embeds.
+PRETRAINED = variant(RELEASED, "RELEASED, pre-trained", epochs=0, final_n_init=10)
 
 # What RELEASED is changed to in the ablation, the sensitivity analysis and the trials.
 
@@ -824,6 +827,13 @@ STUDIES = {
     "held out, GMC": _trial(HELD_OUT, FEW, {"GMC": {}}, _FURTHER_ON),
     "held out, revised": Study(_of(REVISED, "revised"), HELD_OUT, SEEDS, _FURTHER_ON),
     "held out, released": Study(_of(RELEASED, "released"), HELD_OUT, FEW, _FURTHER_ON),
+    # Small sets first: a run takes from seconds to hours.
+    "pre-trained": Study(
+        _of(PRETRAINED, PRETRAINED.name),
+        tuple(sorted(EVERY, key=lambda name: DATASETS[name].n_samples)),
+        FEW,
+        _FURTHER_ON,
+    ),
     # The same two on the sixteen sets; some of NEMO's runs are those of "libraries".
     "sixteen sets, NEMO": Study(NEMO, SQUARE, 1, _FURTHER_ON),
     "sixteen sets, SNF": _trial(SQUARE, FEW, {"SNF": {}}, _FURTHER_ON),

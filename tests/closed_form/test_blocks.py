@@ -11,7 +11,6 @@ from dmac.closed_form.blocks import (
     Block,
     beside,
     blocks_of,
-    level_names,
     side_by_side,
     single_view_blocks,
 )
@@ -23,7 +22,8 @@ SPREADS = [0.9, 0.3, 0.6]
 
 def fitted(widths=WIDTHS, spreads=SPREADS):
     """What pipelines know."""
-    return [SimpleNamespace(widths_=w, spread_=s) for w, s in zip(widths, spreads)]
+    weights = [{"whitened": 1.0, "plain": s, "scaled": s / 2} for s in spreads]
+    return [SimpleNamespace(widths_=w, weights_=one) for w, one in zip(widths, weights)]
 
 
 def block_views(generator):
@@ -80,10 +80,21 @@ def test_kinds_can_be_left_out(generator):
     assert [(b.level, b.view) for b in joint] == [("whitened", None), ("plain", None)]
     own = blocks_of(x, fitted(), recipe(blocks="views"))
     assert len(own) == 6 and not any(b.view is None for b in own)
-    for level in ("whitened", "plain"):
-        assert level_names(recipe(levels=level)) == (level,)
-        whole = fitted([(sum(w),) for w in WIDTHS])
+    whole = fitted([(sum(w),) for w in WIDTHS])
+    for level in ("whitened", "plain", "scaled"):
         assert blocks_of(x, whole, recipe(levels=level))[0].level == level
+
+
+def test_scaled_blocks_come_last_and_weigh_the_shares_of_their_directions(generator):
+    x = [torch.cat([one, one[:, :2]], 1) for one in block_views(generator)]
+    pipelines = fitted([(*w, 2) for w in WIDTHS])
+    blocks = blocks_of(x, pipelines, recipe(levels="all"))
+    assert [b.level for b in blocks[8:]] == 4 * ["scaled"]
+    expected = [np.mean(SPREADS) / 2, *(s / 6 for s in SPREADS)]
+    assert [b.weight for b in blocks[8:]] == pytest.approx(expected)
+    torch.testing.assert_close(blocks[10].x, x[1][:, -2:])
+    mean = sum(torch.cdist(b.x, b.x) ** 2 for b in blocks[9:]) / 3
+    torch.testing.assert_close(torch.cdist(blocks[8].x, blocks[8].x) ** 2, mean)
 
 
 def test_one_view_is_the_joint_block(generator):

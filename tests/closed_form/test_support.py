@@ -95,13 +95,13 @@ def fit(views, c=3, recipe=SMALL, **given):
 def test_random_categories_that_take_over_are_named(c, k, seed):
     views, labels, categories = with_categories(300, c, k, seed)
     good = fit(views, c)  # and without a warning
-    assert acc(labels, good.labels_) > 0.85 and good.view_support_.min() > 0.25
+    assert acc(labels, good.labels_) > 0.85 and good.support_of_others_.min() > 0.25
     views.append(np.eye(k)[categories])
     with pytest.warns(UserWarning, match="view 3 decides alone: its own graph supports .* by 1.00"):
         bad = fit(views, c, EQUAL)
     assert acc(labels, bad.labels_) < 0.5
     assert bad.view_agreement_.argmax() == 2  # which points at the view that leads astray
-    assert bad.view_support_[2] < 0.05 < 0.4 < bad.view_support_[:2].min()
+    assert bad.support_of_others_[2] < 0.05 < 0.4 < bad.support_of_others_[:2].min()
     outvoted = fit(views, c)  # and without a warning
     assert acc(labels, outvoted.labels_) > 0.85
     assert outvoted.model_.weights[2] < 0.2 < 0.8 < outvoted.model_.weights[:2].min()
@@ -114,18 +114,20 @@ def test_a_view_that_says_nothing_is_not_asked(value):
     model = fit([first, second, nothing])  # and without a warning
     own = model.model_.support
     assert np.isnan(own).tolist() == [False, False, True]
-    np.testing.assert_allclose(model.view_support_, [own[1], own[0], own[:2].mean()])
-    assert np.isnan(fit([first, nothing]).view_support_).tolist() == [True, False]
+    np.testing.assert_allclose(model.support_of_others_, [own[1], own[0], own[:2].mean()])
+    assert np.isnan(fit([first, nothing]).support_of_others_).tolist() == [True, False]
 
 
 def test_two_views_one_view_and_recipes_without_graphs_of_views(saved):
     views, _, _ = with_categories()
     two = fit(views)
-    np.testing.assert_allclose(two.view_support_, two.model_.support[::-1])
+    np.testing.assert_allclose(two.support_of_others_, two.model_.support[::-1])
     joint = dataclasses.replace(SMALL, blocks="joint")
     for other in (fit(views[:1]), fit(views, recipe=joint)):
-        assert np.isnan(other.view_support_).all()
-    np.testing.assert_array_equal(saved(two).view_support_, two.view_support_)
+        assert np.isnan(other.support_of_others_).all()
+    np.testing.assert_array_equal(saved(two).support_of_others_, two.support_of_others_)
+    with pytest.warns(FutureWarning, match="view_support_ is support_of_others_"):
+        np.testing.assert_array_equal(two.view_support_, two.support_of_others_)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_interrupted_fit_ends_like_one_that_was_not(base, kind, epoch, tmp_path)
             [dataclasses.replace(record, seconds=0.0) for record in getattr(fit, name)]
             for fit in (resumed, whole)
         )
-        assert one == other
+        assert repr(one) == repr(other)  # terms of weight 0 are NaN
 
 
 def test_finished_fit_is_read_again(tmp_path):
@@ -121,7 +121,7 @@ def test_the_state_of_an_optimiser_is_kept_before_its_loop_begins_and_goes_on_in
     assert other.param_groups[0]["lr"] == 0.1
 
 
-def copied(solver, network, views, progress, log):
+def copied(solver, network, views, progress):
     """A pre-training that takes weights from elsewhere: one record, and no optimiser."""
     with torch.no_grad():
         for parameter in network.encoders.parameters():

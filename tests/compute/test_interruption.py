@@ -67,7 +67,7 @@ def test_without_a_checkpoint_the_last_epoch_s_model_is_left(recipe, kind, epoch
     np.testing.assert_array_equal(fitted.predict(VIEWS), fitted.labels_)
     again = saved(fitted)
     np.testing.assert_array_equal(again.labels_, fitted.labels_)
-    assert again.history_ == fitted.history_
+    assert repr(again.history_) == repr(fitted.history_)  # terms of weight 0 are NaN
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from dmac.compute import threads
 from dmac.compute.distances import nearest, squared_distances
 from dmac.compute.kmeans import (
     WarmAnchors,
+    drawn_order,
+    improved_anchors,
     kmeans,
     kmeans_anchors,
     representative_centers,
@@ -108,7 +110,8 @@ def test_a_part_is_of_the_samples_that_are_marked(monkeypatch):
     monkeypatch.setattr(threads, "MANY", 0)
     marked = torch.arange(400) % 2 == 0
     x = torch.where(marked, torch.arange(400.0), 1e6)[:, None]
-    assert sample_anchors(x, 5, torch.Generator().manual_seed(1), 2, marked).max() < 400
+    order = drawn_order(400, 5, torch.Generator().manual_seed(1), marked)
+    assert improved_anchors(x, order, 5, 2, marked).max() < 400
 
 
 def blobs(generator, n=400, d=5):

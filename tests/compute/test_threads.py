@@ -67,7 +67,7 @@ def test_what_is_no_number_of_threads_is_refused(wrong, monkeypatch):
     said = r"DMAC_NUM_THREADS is '.{,20}, it must be a whole number from 1 to \d+; this machine"
     for call in (
         lambda: threads.n_threads(0),
-        lambda: threads.side_by_side([int, int]),
+        lambda: threads.run_in_threads([int, int]),
         lambda: dmac.AnchorGraphClustering(2).fit(np.eye(8)),
     ):
         with pytest.raises(ValueError, match=said):
@@ -95,21 +95,21 @@ def test_pieces_are_computed_side_by_side_with_one_thread_each(two_threads, monk
         return i, torch.get_num_threads()
 
     with threads.threads_for(0):  # small work has one thread in an operation, and two for pieces
-        found = threads.side_by_side([functools.partial(piece, i) for i in range(4)])
+        found = threads.run_in_threads([functools.partial(piece, i) for i in range(4)])
     assert found == [(i, 1) for i in range(4)]
     assert torch.get_num_threads() == 2
     monkeypatch.setenv(threads.VARIABLE, "1")
-    assert threads.side_by_side([threading.get_ident] * 2) == [threading.get_ident()] * 2
+    assert threads.run_in_threads([threading.get_ident] * 2) == [threading.get_ident()] * 2
     monkeypatch.setenv(threads.VARIABLE, "2")
     with pytest.raises(ZeroDivisionError):
-        threads.side_by_side([lambda: 1 / 0] * 2)
+        threads.run_in_threads([lambda: 1 / 0] * 2)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_threads_for_pieces_stay_and_a_fork_has_its_own(two_threads):
     def at_once():
         both = threading.Barrier(2, timeout=30)
-        return set(threads.side_by_side([lambda: (both.wait(), threading.get_ident())[1]] * 2))
+        return set(threads.run_in_threads([lambda: (both.wait(), threading.get_ident())[1]] * 2))
 
     assert at_once() == at_once()
     # A fork beside threads is warned of.
@@ -130,22 +130,22 @@ def test_no_piece_is_on_its_way_after_an_error(two_threads):
         ended.append(1)
 
     with pytest.raises(ZeroDivisionError):
-        threads.side_by_side([piece, lambda: 1 / 0] + [piece] * 20)
+        threads.run_in_threads([piece, lambda: 1 / 0] + [piece] * 20)
     assert len(begun) == len(ended)
 
 
 def test_pieces_of_a_piece_stay_in_its_thread(two_threads):
     def outer():
-        return threading.get_ident(), threads.side_by_side([threading.get_ident] * 2)
+        return threading.get_ident(), threads.run_in_threads([threading.get_ident] * 2)
 
-    for own, inner in threads.side_by_side([outer] * 2):
+    for own, inner in threads.run_in_threads([outer] * 2):
         assert inner == [own] * 2
 
 
 def test_pieces_record_gradients_where_the_caller_does(two_threads):
     for enabled in (True, False):
         with torch.set_grad_enabled(enabled):
-            assert threads.side_by_side([torch.is_grad_enabled] * 2) == [enabled] * 2
+            assert threads.run_in_threads([torch.is_grad_enabled] * 2) == [enabled] * 2
 
 
 def test_slices_cover_the_rows_and_are_never_none():
@@ -155,9 +155,9 @@ def test_slices_cover_the_rows_and_are_never_none():
 
 def test_a_walk_takes_consecutive_rows_in_order():
     rows = [slice(i, i + 1) for i in range(11)]
-    found = threads.walk(rows, lambda part: [x.start for x in part])
+    found = threads.map_parts(rows, lambda part: [x.start for x in part])
     assert [start for part in found for start in part] == list(range(11)) and len(found) == 4
-    assert threads.walk(rows[:2], len) == [1, 1] and threads.walk([], len) == [0]
+    assert threads.map_parts(rows[:2], len) == [1, 1] and threads.map_parts([], len) == [0]
 
 
 PART = dataclasses.replace(CLOSED_FORM, fit_samples=200, fit_of_cluster=0)

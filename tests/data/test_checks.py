@@ -1,13 +1,16 @@
 """What users may pass as views and labels, and what they are told otherwise."""
 
 import copy
+import re
 import warnings
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from hypothesis import strategies as st
 
 from dmac.data.checks import as_sources, check_labels, check_no_views, check_views, n_distinct
 from dmac.data.named_views import NamedView
@@ -144,10 +147,10 @@ def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     assert filled(found).tolist() == [True, False, True, False]
     assert getattr(found, "nnz", 3) == 3  # no zeros are stored
     for views, message in (
-        ([x], r"sample 3 lacks all views \(.* from 0\): drop"),
+        ([x], r"sample 3 lacks all views \(.* from 0\): remove it"),
         (
             [x, kind([[1.0], [np.nan], [1], [0]])],
-            "sample 1 lacks all views .*, and so do 1 others: drop",
+            "sample 1 lacks all views .*, and so do 1 others: remove it",
         ),
     ):
         with pytest.raises(ValueError, match=message):
@@ -208,3 +211,37 @@ def test_a_column_that_is_nearly_all_of_a_view_is_told(kind):
     for view in (outlier, narrow, np.ones((300, 9)), np.zeros((300, 9)), 10 * values):
         check_views([other, kind(view)], incomplete=True, warns=True)  # without a warning
     check_views([np.hstack([values, 1e6 * noise]), other])  # a prediction says nothing
+
+
+CODES = [-9, -99, -999, -9999, 99, 999, 9999, 1e20, -1e30, -777]
+
+
+@hypothesis.given(
+    code=st.sampled_from(CODES),
+    rows=st.booleans(),
+    answers=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+@hypothesis.settings(deadline=None, max_examples=60)
+def test_a_code_for_what_is_missing_is_named(code, rows, answers, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(1, 6, (90, 6)) if answers else rng.normal(size=(90, 6))
+    coded = rng.random((90, 1) if rows else x.shape) < 0.2
+    with pytest.warns(UserWarning, match=re.escape(f"the number {code:.15g} in")) as said:
+        as_sources([np.where(coded, code, x)], warns=True)
+    assert len(said) == 1 and f"say missing={code:.15g} as" in str(said[0].message)
+
+
+@hypothesis.given(
+    kind=st.sampled_from(["counts", "words", "pixels", "scores"]), seed=st.integers(0, 2**16)
+)
+@hypothesis.settings(deadline=None, max_examples=60)
+def test_what_is_usual_in_data_is_no_code(kind, seed):
+    rng = np.random.default_rng(seed)
+    x = {
+        "counts": lambda: rng.poisson(rng.gamma(0.5, 2, 30), (80, 30)),
+        "words": lambda: (rng.random((80, 30)) < 0.1) * rng.integers(1, 4, (80, 30)),
+        "pixels": lambda: rng.normal(128, 90, (80, 30)).clip(0, 255).round(),
+        "scores": lambda: rng.standard_t(3, (80, 30)),
+    }[kind]()
+    as_sources([x], warns=True)  # every warning is an error here

@@ -1,10 +1,14 @@
-"""The two levels of a view: what each keeps, new samples, streams, and degenerate views."""
+"""The levels of a view: what each keeps, new samples, streams, and degenerate views."""
 
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
-from dmac.data.levels import LevelPipeline, Projection
+from dmac.data.levels import LevelPipeline, Projection, ScaledColumns, is_counts, moments
 from dmac.data.pipeline import ViewPipeline
 
 
@@ -78,7 +82,7 @@ def test_spread_is_half_the_mean_squared_distance_of_rows():
     assert made.spread_ == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("levels", ["whitened", "plain", "both"])
+@pytest.mark.parametrize("levels", ["whitened", "plain", "scaled", "both", "all"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_new_samples_and_saved_states(levels, sparse):
     x = scipy.sparse.csr_matrix(view()) if sparse else view()
@@ -88,7 +92,7 @@ def test_new_samples_and_saved_states(levels, sparse):
     for rows in (slice(None), slice(5, 8)):
         np.testing.assert_allclose(made.transform(x[rows]), fitted[rows], atol=1e-12)
         np.testing.assert_array_equal(again.transform(x[rows]), made.transform(x[rows]))
-    assert (again.widths_, again.spread_) == (made.widths_, made.spread_)
+    assert (again.widths_, again.weights_) == (made.widths_, made.weights_)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -138,10 +142,20 @@ def test_of_one_direction_lengths_are_kept():
 
 
 @pytest.mark.parametrize(
-    "x", [np.zeros((12, 5)), np.zeros((12, 30)), np.ones((12, 9)), np.eye(12)[:, :3]]
+    "x",
+    [
+        *(np.zeros((12, 5)), np.zeros((12, 30)), np.ones((12, 9)), np.eye(12)[:, :3]),
+        *(
+            np.ones((12, 1)),
+            1.0 * (np.arange(12)[:, None] > 5),
+            np.eye(12) * 1e-300,
+            np.eye(12) * 1e300,
+        ),
+    ],
 )
-def test_degenerate_views_stay_finite(x):
-    made = pipeline(n_components=2, plain_components=2)
+@pytest.mark.parametrize("levels", ["both", "all"])
+def test_degenerate_views_stay_finite(x, levels):
+    made = pipeline(levels, n_components=2, plain_components=2)
     found = made.fit_transform(x)
     assert np.isfinite(found).all() and found.shape == (12, made.n_features_out_)
     assert np.isfinite(made.transform(x + 1)).all()
@@ -159,6 +173,92 @@ def test_rows_of_zeros_teach_nothing(sparse):
     np.testing.assert_allclose(found, wanted, atol=1e-9)
     assert not found[lacking].any() and made.spread_ == pytest.approx(whole.spread_)
     np.testing.assert_allclose(made.transform(with_zeros), found, atol=1e-9)
+
+
+def products(x):
+    """Inner products of the rows of a scaled level, which no turn of its directions changes."""
+    rows = ScaledColumns().fit(x).transform(x)
+    return rows @ rows.T
+
+
+@pytest.mark.parametrize("n, d", [(200, 40), (200, 80), (60, 80), (40, 2100), (2100, 2050)])
+def test_scaled_level_is_that_of_scikit_learn(n, d):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 35)) * np.linspace(9, 1, 35) @ rng.normal(size=(35, d)) + 4
+    x[:, 2] = 7
+    z = StandardScaler().fit_transform(x)
+    rows = z if d <= 50 else PCA(30, svd_solver="full").fit_transform(z)
+    wanted = rows @ rows.T / np.mean((rows**2).sum(1))
+    np.testing.assert_allclose(products(x), wanted, atol=1e-6)
+    np.testing.assert_allclose(products(scipy.sparse.csr_matrix(x)), wanted, atol=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(-300, 300), min_size=7, max_size=7), st.integers(0, 2**16))
+def test_scaled_level_knows_no_units(powers, seed):
+    x = np.random.default_rng(seed).normal(size=(25, 7)) + 3
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_allclose(products(x * 10.0 ** np.array(powers)), products(x), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_counts_are_brought_to_one_sum_and_logged(kind):
+    counts = np.random.default_rng(0).poisson(2, size=(90, 60)).astype(float)
+    made = ScaledColumns().fit(kind(counts))
+    sums = counts.sum(1, keepdims=True)
+    assert made.total_ == np.median(sums)
+    logged = np.log1p(counts / sums * made.total_)
+    found = made.transform(kind(counts))
+    np.testing.assert_allclose(found @ found.T, products(logged), atol=1e-9)
+    twice = made.transform(kind(2 * counts))  # a deeper count of the same sample
+    np.testing.assert_allclose(twice, found, atol=1e-9)
+    assert np.isfinite(made.transform(kind(-1e300 * counts))).all()
+
+
+def test_what_is_taken_for_counts():
+    wide, few = np.arange(60.0)[None].repeat(4, 0), np.arange(20.0).reshape(4, 5)
+    assert is_counts(wide) and is_counts(np.eye(5)) and is_counts(scipy.sparse.eye(5, format="csr"))
+    for x in (few, wide + 0.5, -wide, wide * 2.0**60):
+        assert not is_counts(x)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("d", [30, 90])
+def test_scaled_level_of_a_part_has_the_units_of_all(kind, d):
+    x = np.random.default_rng(0).normal(size=(400, 35)) @ np.random.default_rng(1).normal(
+        size=(35, d)
+    )
+    x += 1e6 if kind is np.asarray else 3  # digits that a sum of squares would lose
+    x[::3] = 0
+    all_of_it, blocks = (
+        ScaledColumns().fit(kind(x)),
+        [kind(x[i : i + 90]) for i in range(0, 400, 90)],
+    )
+    part = ScaledColumns().fit(kind(x[:150]), moments_of=lambda f: moments(map(f, blocks)))
+    found, wanted = (one.transform(kind(x)) for one in (part, all_of_it))
+    np.testing.assert_allclose(found @ found.T, wanted @ wanted.T, atol=1e-6)
+    assert part.effective_rank_ == pytest.approx(all_of_it.effective_rank_)
+    assert not found[::3].any() and found[1::3].any(1).all()
+
+
+def test_scaled_level_weighs_the_share_of_the_directions_that_it_has():
+    rng = np.random.default_rng(0)
+    alike = np.linalg.qr(rng.normal(size=(80, 7)))[0]
+    alike -= alike.mean(0)
+    alike = np.linalg.qr(alike)[0][:, :6] + 5  # six uncorrelated columns
+    for x, c, weight in ((alike, 4, 1), (alike, 13, 0.5), (alike[:, :1].repeat(6, 1), 3, 0.5)):
+        made = pipeline("all", n_clusters=c)
+        made.fit_transform(x)
+        assert made.weights_["scaled"] == pytest.approx(weight)
+        assert made.weights_["plain"] == made.spread_ and made.weights_["whitened"] == 1
+    made = pipeline("all")
+    assert not made.fit_transform(np.ones((9, 3)))[:, -1].any() or made.weights_["scaled"] == 0
+
+
+def test_a_sample_in_the_middle_has_its_row():
+    x = np.array([[1.0, 5], [2, 6], [3, 7], [0, 0]])
+    rows = ScaledColumns().fit(x).transform(x).astype(np.float32)
+    assert rows.any(1).tolist() == [True, True, True, False]
 
 
 def test_an_array_of_few_entries_is_taken_as_sparse():

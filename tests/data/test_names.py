@@ -115,6 +115,10 @@ def test_other_names_and_names_twice_are_refused(views, says):
     assert lacks(raised, says) == [] and len(str(raised.value)) < 400
 
 
+def test_names_that_only_count_are_those_of_the_first_frame():
+    assert index_of([frame(), frame(range(1, 7))]).tolist() == [*range(6)]
+
+
 def test_the_union_of_frames_of_other_samples():
     """In the order of the first frame, then of the names that the others add."""
     frames = [
@@ -334,3 +338,40 @@ def test_other_names_are_listed(views, says, says_not):
     assert lacks(raised, says) == [] and lacks(raised, [says_not]) == [says_not]
     with pytest.raises(ValueError, match="^The feature names should match"):  # of one view
         check_feature_names(columns("b"), column_names(columns("a"), (1,)), (1,))
+
+
+class Labelled:
+    """What is asked of a DataArray of xarray."""
+
+    def __init__(self, values, names, dims=("who", "what")):
+        self.values, self.dims, self.ndim, self.shape = values, dims, 2, values.shape
+        self.name, coordinate = None, type("Coordinate", (), {})()
+        coordinate.values, coordinate.dims = np.array(names), dims[:1]
+        self.coords = {"who": coordinate}
+
+
+@pytest.mark.parametrize("dims", [("who", "what"), ("row", "column")])
+def test_arrays_with_coordinates_are_lined_up_by_them(dims):
+    order = [3, 0, 5, 1, 4, 2]
+    views = [Labelled(X, NAMES, dims), Labelled(2 * X[order], [NAMES[i] for i in order], dims)]
+    np.testing.assert_array_equal(check_views(views), [X, 2 * X])
+
+
+def test_frames_that_go_by_places_are_doubted_where_a_column_names_them():
+    ids = np.array([31, 7, 12, 90, 55, 4])
+    first, second = (frame(x=x).assign(run=ids) for x in (X, 2 * X))
+    check_views([first, second])
+    check_views([first.set_index("run"), second.iloc[::-1].set_index("run")])
+    with pytest.warns(UserWarning, match=r"the column 'run', .* in other orders, .*set_index"):
+        check_views([first, second.iloc[::-1].reset_index(drop=True)])
+    check_views([first, second.iloc[::-1].assign(run=range(100, 106)).reset_index(drop=True)])
+
+
+@pytest.mark.parametrize("what", ["sum", "mean"])
+def test_a_last_row_of_a_frame_that_adds_the_others_up_is_refused(what):
+    rng = np.random.default_rng(0)
+    x = 5 + rng.normal(size=(9, 4))
+    x = np.vstack([x, getattr(x, what)(0)])
+    with pytest.raises(ValueError, match=rf"last row of view 1 \(whole\) is the {what} of the oth"):
+        check_views([frame([*map(str, range(9)), "whole"], x)])
+    check_views([frame([*map(str, range(9)), "whole"], x[::-1])])

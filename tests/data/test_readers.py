@@ -63,7 +63,7 @@ def test_what_is_read(case, tmp_path):
         for name in case.left_out if isinstance(case.left_out, dict) else ():
             assert case.left_out[name] in found.left_out[name]
     if case.left_out not in (..., []) or any(
-        x in case.options for x in ("views_key", "labels_key")
+        x in case.options for x in ("views_key", "labels_key", "columns")
     ):
         return
     with warnings.catch_warnings(action="ignore"):  # by its names the same is read again

@@ -1,19 +1,15 @@
-"""What chapters 11 to 13 and the README say: missing runs, gains, choices, settings."""
+"""What chapters 11 to 13 say: missing runs, gains, choices, settings."""
 
 import itertools
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from experiments import evidence, paper, records, studies
-from experiments.compare import over_datasets
-from experiments.studies import DEVELOPMENT, SIXTEEN, STUDIES
+from experiments.studies import SIXTEEN, STUDIES
 
-#: The text in one line.
-README = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
 ALL = studies.shown_on("12_recipes", "11_network", "13_evidence")
 
 
@@ -103,38 +99,6 @@ def test_no_set_has_a_say_in_its_own_choice():
     assert tuple(table.itertuples(index=False, name=None)) == expected
 
 
-def test_readme_on_data_that_revised_was_not_developed_on():
-    differences = evidence.beside_shallow()
-    assert list(differences.index) == list(studies.NINE)
-    others = over_datasets(differences, DEVELOPMENT).loc["looked at"]
-    assert abs(others["mean"]) < others.half
-    rest = differences.drop([*DEVELOPMENT, "Yale-3view"])
-    assert abs(rest.mean()) < 1 and differences["Yale-3view"] > 10
-    assert "ties with the best single one" in README and "the one to use" not in README
-
-
-def test_readme_has_the_gains_on_held_out_data():
-    methods = evidence.CLOSED, evidence.TRAINED
-    groups = {"sixteen": studies.NEVER_SCORED, "all": studies.HELD_OUT}
-    scores = evidence.scores_of(evidence.read_runs(), methods, studies.HELD_OUT)
-    gains = evidence.gains(scores, evidence.SINGLE, groups=groups)[["acc", "±acc", "nmi", "±nmi"]]
-    lead = evidence.gains(scores, evidence.TRAINED, groups=groups).loc["sixteen", ["acc", "±acc"]]
-    for said, numbers in (
-        (
-            "it gains {:.1f} ± {:.1f} points of accuracy and {:.1f} ± {:.1f} of NMI",
-            gains.loc["sixteen"],
-        ),
-        ("{:.1f} ± {:.1f} and {:.1f} ± {:.1f}. Its", gains.loc["all"]),
-        (
-            "the lead of anchor-graph clustering over it, {:.1f} ± {:.1f} points, is not "
-            "significant",
-            lead,
-        ),
-    ):
-        assert said.format(*numbers) in README
-    assert lead["acc"] < lead["±acc"]
-
-
 def test_means_of_ten_runs_would_not_be_whole_numbers_of_samples(monkeypatch):
     rng, n = np.random.default_rng(0), paper.DATASETS["PIE"][0]
     hits = rng.binomial(n, rng.uniform(0.3, 0.9, (1200, 1)), (1200, 10)).mean(1)
@@ -152,3 +116,43 @@ def test_a_method_has_the_same_settings_in_all_its_studies():
         runs = [[run[method]] if method in run else list(run.values()) for run in studies_of]
         assert all(len(run) == 1 and run == runs[0] for run in runs)
     assert STUDIES["further sets, NEMO"].variants["NEMO"] == studies.LIBRARIES["iMML, NEMO"]
+
+
+def stored(name, datasets, **scores):
+    """Records of a study on some of its data sets, by name."""
+    study = STUDIES[name]
+    named = (
+        dict(dataset=dataset, method=method, settings=settings, seed=seed)
+        for method, settings in study.variants.values()
+        for dataset, seed in itertools.product(datasets, study.all_seeds)
+    )
+    return {records.run_name(**what): what | scores for what in named}
+
+
+def test_only_data_sets_with_all_seeds_are_whole():
+    some = frame("held out, released", ("NCI60-60", 1), ("PoliticsUK-419", 3))
+    found = records.whole(some)
+    assert set(studies.HELD_OUT) - set(found.dataset) == {"NCI60-60", "PoliticsUK-419"}
+    assert len(found) == 3 * 24 and len(records.whole(some, 2)) == len(some) == 76
+    some.loc[some.dataset == "Ads-998", "acc"] = [50, 60, np.nan]  # a fit that failed
+    assert "Ads-998" not in set(records.whole(some).dataset)
+
+
+def test_the_pre_trained_network_has_one_start_until_all_its_runs_are_stored(monkeypatch):
+    names = ["NCI60-60", "Ads-998", "CKM-246"]
+    last = {"scores": {"acc": 0.2, "nmi": 0.1}, "start": {"acc": 0.6, "nmi": 0.5}}
+    alone = {"scores": {"acc": 0.7, "nmi": 0.65}}
+    of = studies.PRETRAINED.name
+    table = pd.DataFrame(50.0, names[1:], pd.MultiIndex.from_product([["AGC"], ["acc", "nmi"]]))
+    for n, starts, acc, nmi in ((2, 1, 60, 50), (3, 10, 70, 65)):
+        index = stored("held out, released", names, **last)
+        index |= stored("pre-trained", names[:n], **alone)
+        monkeypatch.setattr(records, "index", lambda store, index=index: index)
+        scores, found = evidence.pretrained()
+        assert (set(scores.index), found) == (set(names), starts)
+        assert np.allclose(scores, [acc, nmi])
+        both, found = evidence.with_pretrained(table)
+        assert found == starts and list(both.index) == names[1:]
+        assert np.allclose(both[of].to_numpy(), [acc, nmi])
+    groups = evidence.within(both, {"a": names, "b": ["PIE"]})
+    assert groups == {"a": names[1:], "b": []}

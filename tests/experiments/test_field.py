@@ -11,8 +11,7 @@ import scipy.sparse
 from toy_runs import load
 
 import dmac
-from experiments import field, libraries
-from experiments import records as experiments
+from experiments import field, libraries, records
 from experiments import run as runs
 
 NAME = "PCA + k-means"
@@ -20,7 +19,7 @@ SPEC = runs.Spec("toy", NAME, field.field_settings(NAME), 1, "field")
 
 
 def make(folder):
-    return list(experiments.complete([SPEC], experiments.open_store(folder), load=load))
+    return list(records.complete([SPEC], records.open_store(folder), load=load))
 
 
 def pretend(monkeypatch, fit):

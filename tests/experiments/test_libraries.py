@@ -9,8 +9,7 @@ import pytest
 from toy_runs import load
 
 import dmac
-from experiments import libraries
-from experiments import records as experiments
+from experiments import libraries, records
 from experiments import run as runs
 
 NAME = "iMML, NEMO"
@@ -18,7 +17,7 @@ SPEC = runs.Spec("toy", NAME, libraries.library_settings(NAME), 1, "libraries")
 
 
 def make(folder, load=load):
-    return list(experiments.complete([SPEC], experiments.open_store(folder), load=load))
+    return list(records.complete([SPEC], records.open_store(folder), load=load))
 
 
 def fit(views, **settings):

@@ -5,10 +5,10 @@ import pytest
 from toy_runs import SHORT, load
 
 import dmac
-from dmac.embedding import PretrainRecord
 from dmac.peers._training import EpochRecord as PeerEpoch
 from dmac.training import EpochRecord
 from experiments import measure
+from experiments.pretraining import Kept
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_seconds_are_without_scores_and_without_a_pretraining_that_was_read(now)
     follower = measure._Follower(load("toy"), 1, pretrain_epochs=7)
     now[0] += 3
     assert follower.seconds() == 3
-    follower(PretrainRecord(7, 0.5, 40.0), embed)  # the first that comes is the last
+    follower(Kept(7, 0.5, 40.0), embed)
     assert follower.loaded == 7 and follower.seconds() == 0 and follower.start["acc"] > 0.9
     now[0] += 2
     follower(EpochRecord(1, *np.zeros(6), empty_anchors=0, n_neighbors=5, seconds=2), embed)

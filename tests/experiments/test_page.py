@@ -4,8 +4,7 @@ import pytest
 from toy_runs import METHOD, PARAMETERS, VARIANTS, filled, load
 
 import dmac
-from experiments import records as experiments
-from experiments import studies
+from experiments import records, studies
 from experiments.page import Page, check_parameters, load_subset
 
 
@@ -48,7 +47,7 @@ def test_page_makes_missing_runs_where_it_is_asked_to(tmp_path, monkeypatch):
     shorter = page(tmp_path, profile="full", epochs=1, seeds=1)
     frame = shorter.fetch({"short": VARIANTS["short"]}, "some", ("toy",))
     assert [settings["epochs"] for settings in frame.settings] == [1]
-    assert len(experiments.open_store(tmp_path).refresh().records) == 7
+    assert len(records.open_store(tmp_path).refresh().records) == 7
 
 
 def test_page_goes_on_without_data_that_are_not_here(folder, made, monkeypatch):
@@ -65,7 +64,7 @@ def test_page_goes_on_without_data_that_are_not_here(folder, made, monkeypatch):
 def test_quick_page_is_small_and_leaves_the_store_alone():
     here = Page(PARAMETERS | dict(profile="quick", seeds=10), quick_seeds=2)
     assert here.datasets == ["mfeat"] and here.seeds == 2
-    assert here.store.folder.parent != experiments.RESULTS
+    assert here.store.folder.parent != records.RESULTS
     variants = {"both": studies.COMPARISON[METHOD], "not": ("no", {})}
     frame = here.fetch(variants, "some", quick=["both"])
     assert len(frame) == 2 and set(frame.dataset) == {"HandWritten"}

@@ -1,5 +1,6 @@
 """Sweeps on a cluster, and stored runs as tables."""
 
+import gzip
 import itertools
 import json
 
@@ -8,8 +9,7 @@ import numpy as np
 import pytest
 from toy_runs import METHOD, VARIANTS, filled
 
-from experiments import records as experiments
-from experiments import studies
+from experiments import records, studies
 from experiments.run import complete_settings
 
 
@@ -30,7 +30,7 @@ def test_dask_cluster_makes_the_same_runs(made, tmp_path):
 
 
 def test_stored_runs_are_found_without_the_data(folder, made):
-    frame = experiments.read_runs(VARIANTS, ["other", "absent", "toy"], range(1, 11), folder)
+    frame = records.read_runs(VARIANTS, ["other", "absent", "toy"], range(1, 11), folder)
     found = list(zip(frame.variant, frame.dataset, frame.seed))
     assert found == list(itertools.product(VARIANTS, ("other", "toy"), (1, 2)))
     record = next(r for r in made if r["dataset"] == "other" and r["method"] == "DMAC")
@@ -46,7 +46,7 @@ def test_stored_runs_are_found_without_the_data(folder, made):
     assert row.oracle_nmi >= row.nmi - 1e-9 and np.isnan(row.fitted_acc)
     baseline = frame[frame.variant == METHOD].iloc[0]
     assert np.isnan(baseline.oracle_acc) and baseline.seconds == baseline.fit_seconds > 0
-    nothing = experiments.read_runs(VARIANTS, ["absent"], [1], folder)
+    nothing = records.read_runs(VARIANTS, ["absent"], [1], folder)
     assert nothing.empty and list(nothing.columns) == list(frame.columns)
 
 
@@ -56,20 +56,20 @@ def unnamed(record):
 
 
 def test_two_data_sets_of_one_name_are_refused(folder, made, tmp_path):
-    store = experiments.open_store(tmp_path)
+    store = records.open_store(tmp_path)
     for name, change in (("a", {}), ("b", {"data": "00"})):
         store.append(unnamed(made[0]) | change, name)
     with pytest.raises(ValueError, match="two different data sets named 'toy'"):
-        experiments.index(store)
+        records.index(store)
 
 
 def test_both_copies_of_a_data_set_keep_their_names_where_both_are_shown(made, tmp_path):
-    store = experiments.open_store(tmp_path)
+    store = records.open_store(tmp_path)
     for name in ("mfeat", "HandWritten"):
         store.append(unnamed(made[0]) | {"dataset": name, "data": name}, name)
     asked = {"it": (made[0]["method"], made[0]["settings"])}
     both, one = (
-        experiments.read_runs(asked, names, [made[0]["seed"]], tmp_path)
+        records.read_runs(asked, names, [made[0]["seed"]], tmp_path)
         for names in (["mfeat", "HandWritten"], ["mfeat"])
     )
     assert list(both.dataset) == ["mfeat", "HandWritten"]
@@ -81,12 +81,14 @@ MADE = {"code", "versions", "date", "processor", "device", "threads", "peak_mb"}
 
 
 def test_what_made_a_run_is_known_but_for_those_that_are_retired():
-    files = (experiments.RESULTS / "runs").glob("*.jsonl")
+    files = (records.RESULTS / "runs").glob("*.jsonl")
     stored = {f.stem: list(map(json.loads, f.read_text("utf-8").splitlines())) for f in files}
-    retired = stored.pop("retired")
+    with gzip.open(records.RESULTS / "runs" / "retired.jsonl.gz", "rt", encoding="utf-8") as file:
+        retired = list(map(json.loads, file))
+    assert len(retired) == 4789
     stored = {name: runs for name, runs in stored.items() if not name.startswith("bench-")}
-    of_today = {experiments.slug(s.file or n) for n, s in studies.STUDIES.items() if not s.retired}
-    assert len(stored) > 50 and set(stored) <= of_today | {"sealed"}
+    of_today = {records.slug(s.file or n) for n, s in studies.STUDIES.items() if not s.retired}
+    assert len(stored) > 50 and set(stored) <= of_today | {"sealed", "level-choice"}
     for name, runs in stored.items():
         for run in runs:
             assert all(run.get(part) is not None for part in MADE), name

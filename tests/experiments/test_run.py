@@ -18,8 +18,7 @@ from dmac.compute.kmeans import kmeans
 from dmac.model_selection import CRITERIA
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
-from experiments import incomplete, measure, plan
-from experiments import records as experiments
+from experiments import incomplete, measure, plan, records
 from experiments import run as runs
 
 
@@ -38,7 +37,7 @@ def spec(settings=None, method="DMAC", name="toy", seed=1, **changes):
 
 
 def complete(listed, folder, **options):
-    return list(experiments.complete(listed, experiments.open_store(folder), load=load, **options))
+    return list(records.complete(listed, records.open_store(folder), load=load, **options))
 
 
 LISTED = [spec(seed=1), spec(seed=2), spec(runs.BASELINES[METHOD][1], METHOD)]
@@ -90,20 +89,20 @@ def test_a_fit_that_fails_is_a_record(tmp_path):
     assert "FloatingPointError" in record["error"] and "scores" not in record
     assert complete([spec(lr=1e30)], tmp_path) == []
     failing = {"failing": ("DMAC", record["settings"])}
-    (row,) = experiments.read_runs(failing, ["toy"], [1], tmp_path).itertuples()
+    (row,) = records.read_runs(failing, ["toy"], [1], tmp_path).itertuples()
     assert "FloatingPointError" in row.error and np.isnan(row.acc) and row.epochs == {}
 
 
 def test_arrays_are_kept_where_a_figure_needs_them(tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "plane", lambda z: z[:, :2])  # UMAP compiles for half a minute
     (record,) = complete([spec()], tmp_path)
-    store = experiments.open_store(tmp_path).refresh()
+    store = records.open_store(tmp_path).refresh()
     drawn = dataclasses.replace(spec(), keep=True)
-    assert experiments.missing([spec(), drawn], store, load) == [drawn]
+    assert records.missing([spec(), drawn], store, load) == [drawn]
     complete([spec(), drawn], tmp_path)
-    with np.load(experiments.arrays_path(store, record["key"])) as arrays:
+    with np.load(records.arrays_path(store, record["key"])) as arrays:
         assert arrays["anchors"].shape == (13, 64) and arrays["plane"].shape == (60, 2)
-    assert len(store.refresh().records) == 1 and experiments.missing([drawn], store, load) == []
+    assert len(store.refresh().records) == 1 and records.missing([drawn], store, load) == []
 
 
 def test_counts_are_weighted_by_term(tmp_path):
@@ -268,7 +267,7 @@ def test_a_retired_choice_is_found_and_not_made(tmp_path):
     one = spec(runs.settings_of(SHORT, retired="graph of Z alone"))
     with pytest.raises(ValueError, match="cannot be made any more.*'graph of Z alone'"):
         complete([one], tmp_path)
-    store = experiments.open_store(tmp_path)
+    store = records.open_store(tmp_path)
     store.append(one.identity(load) | {"scores": {"acc": 1.0, "nmi": 1.0}}, "some")
     assert complete([one], tmp_path) == []
 

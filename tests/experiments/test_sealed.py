@@ -20,15 +20,16 @@ from experiments import run as runs
 #: Shapes of the stand-ins.
 SMALL = {
     "S01": sealed.SealedSet(60, (6, 4), 3, "cells", ""),
-    "S02": sealed.SealedSet(70, (5, 4, 3), 2, "text", ""),
+    "S02": sealed.SealedSet(70, (5, 4, 3), 2, "text", "", name="Letters"),
     "S03": sealed.SealedSet(65, (7, 5), 3, "text", ""),
 }
+TEST = dataclasses.replace(sealed.FIRST, sets=SMALL, related=[])
 
 
 @pytest.fixture
 def stand_ins(tmp_path, monkeypatch):
     monkeypatch.setenv("DMAC_DATA", str(tmp_path))
-    return sealed.make_stand_ins(tmp_path, SMALL)
+    return sealed.make_stand_ins(tmp_path, TEST)
 
 
 def test_manifest_is_that_of_the_protocol():
@@ -36,10 +37,28 @@ def test_manifest_is_that_of_the_protocol():
     assert len({about.kind for about in sealed.SETS.values()}) == 10
     assert sum(about.samples > 4000 for about in sealed.SETS.values()) == 8
     hashes = {about.sha256 for about in sealed.SETS.values()}
+    assert all(about.name and about.about and about.source for about in sealed.SETS.values())
     assert len(hashes) == 34 and all(re.fullmatch("[0-9a-f]{64}", x) for x in hashes)
-    assert sealed.SEALED.isoformat() == "2026-11-28"
-    grouped = [name for group in sealed.RELATED for name in group]
+    assert sealed.FIRST.sealed.isoformat() == "2026-11-28"
+    grouped = [name for group in sealed.FIRST.related for name in group]
     assert len(grouped) == len(set(grouped)) and set(grouped) <= set(sealed.SETS)
+
+
+def test_the_second_test_has_other_sets_and_the_recipe_of_0_2_0_beside_the_default():
+    second = sealed.SECOND
+    assert list(second.sets) == [f"T{i:02d}" for i in range(1, 41)]
+    hashes = {about.sha256 for test in sealed.TESTS.values() for about in test.sets.values()}
+    assert len(hashes) == 74 and all(re.fullmatch("[0-9a-f]{64}", x) for x in hashes)
+    assert not any(about.name or about.source for about in second.sets.values())
+    first, listed = sealed.studies_of(), sealed.studies_of(second)
+    assert listed["closed form"].variants[sealed.CLOSED][1] == runs.settings_of(
+        CLOSED_FORM, sealed=True
+    )
+    assert list(listed["closed form"].variants) == [sealed.CLOSED, "AGC of 0.2.0"]
+    assert second.reference in sealed.PIPELINES and sealed.FIRST.reference is None
+    assert set(listed["recipes"].variants) == {*first["recipes"].variants, *sealed.FIRST.beside}
+    for name in ("pipelines", "systems", "trained systems", "cells and bulk"):
+        assert listed[name].variants == first[name].variants
 
 
 def test_every_method_of_the_protocol_runs_with_its_defaults_and_seeds():
@@ -48,10 +67,17 @@ def test_every_method_of_the_protocol_runs_with_its_defaults_and_seeds():
     found = {name: run for study in listed.values() for name, run in study.variants.items()}
     ten = (sealed.CLOSED, sealed.DATED, *sealed.PIPELINES)
     systems = "SNF", *(name for name in paper.TABLE_2 if name in peers.ALL)
-    three = ("REVISED", "RELEASED", *field.CELLS_ONLY, *systems, runs.SUGGESTED)
+    three = (
+        "REVISED",
+        "RELEASED",
+        *field.CELLS_ONLY,
+        *systems,
+        runs.SUGGESTED,
+        *sealed.FIRST.beside,
+    )
     assert {*sealed.SCORED, "how sure", "number of clusters"} == set(listed)
     assert seeds == dict.fromkeys(ten, 10) | dict.fromkeys(three, 3)
-    assert len(ten) == 9 and len(three) == 15
+    assert len(ten) == 9 and len(three) == 16
     for name in systems:
         assert found[name] == (name, runs.peer_settings(name) | {"sealed": True})
     assert runs.recipe_of(found["RELEASED"][1], RELEASED.name) == RELEASED
@@ -86,7 +112,8 @@ OTHER_SIZES = r"S01\.npz has 60 samples.*the manifest says"
     ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
 )
 def test_a_file_that_is_not_the_sealed_one_is_refused(stand_ins, changes, message):
-    other = stand_ins | {"S01": stand_ins["S01"]._replace(**changes)}
+    sets = stand_ins.sets | {"S01": stand_ins.sets["S01"]._replace(**changes)}
+    other = dataclasses.replace(stand_ins, sets=sets)
     with pytest.raises(ValueError, match=message):
         sealed.load("S01", other)
 
@@ -109,7 +136,7 @@ def made(function, stand_ins, monkeypatch, seed=1, **settings):
     """The record of a run of a function on the first stand-in."""
     monkeypatch.setitem(runs.BASELINES, "tried", (function, {}))
     spec = runs.Spec("S01", "tried", settings or {"sealed": True}, seed, "")
-    return runs.make_run(spec, load=functools.partial(sealed.load, sets=stand_ins))
+    return runs.make_run(spec, load=functools.partial(sealed.load, test=stand_ins))
 
 
 def test_shuffling_is_undone(stand_ins, monkeypatch):
@@ -150,7 +177,7 @@ def test_a_missing_library_is_no_failure(stand_ins, monkeypatch):
 def listed(tmp_path):
     """All runs with random scores in their records."""
     rng, listed = np.random.default_rng(0), []
-    for run in sealed.asked(records.open_store(tmp_path), SMALL):
+    for run in sealed.asked(records.open_store(tmp_path), TEST):
         record = {
             "scores": dict(zip(("acc", "nmi"), rng.uniform(0.2, 0.9, 2).round(3))),
             "suggested": dict.fromkeys(sealed.CRITERIA, SMALL[run.spec.dataset].classes),
@@ -191,13 +218,18 @@ def test_the_primary_comparison_is_with_the_pipeline_that_is_best_on_average(lis
     for metric in ("acc", "nmi"):
         ours, theirs = (values(listed, name, metric) for name in (sealed.CLOSED, best))
         change = [np.mean(ours[name]) - np.mean(theirs[name]) for name in SMALL]
-        table = sealed.against_best(scores, SMALL)
+        table = sealed.by_group(scores, best, SMALL)
         test = stats.ttest_1samp(change, 0)
         expected = np.mean(change), np.ptp(test.confidence_interval()) / 2, test.pvalue
         found = table.loc["all", [metric, f"±{metric}", f"p {metric}"]]
         assert tuple(found) == pytest.approx(expected)
         of_kinds = change[0], np.mean(change[1:])
         assert tuple(table.loc[["cells", "text"], metric]) == pytest.approx(of_kinds)
+        above = np.array([x > 0 for x in change])
+        if metric == "acc":
+            assert table.ahead[["all", "cells", "text"]].tolist() == [
+                *(above.sum(), above[:1].sum(), above[1:].sum())
+            ]
     assert list(table.n) == [3, 1, 2, 2, 1, 3]  # all, cells, text, two views, more, below 1,000
 
 
@@ -212,9 +244,8 @@ def test_groups_are_those_of_the_protocol():
 
 def test_against_each_method_p_is_that_of_holm(listed):
     table = sealed.against_methods(scores_of(listed))
-    assert set(table.index) == {run.variant for run in listed if run.study in sealed.SCORED} - {
-        sealed.CLOSED
-    }
+    scored = {run.variant for run in listed if run.study in sealed.SCORED}
+    assert set(table.index) == scored - {sealed.CLOSED, *sealed.FIRST.beside}
     raw = {}
     for name in table.index:
         ours, theirs = values(listed, sealed.CLOSED), values(listed, name)
@@ -229,7 +260,7 @@ def test_a_failed_fit_of_the_closed_form_counts_as_one_cluster(listed):
     expected = values(listed, sealed.CLOSED)["S02"]
     expected[3] = 40.0
     assert scores.loc["S02", (sealed.CLOSED, "acc")] == pytest.approx(np.mean(expected))
-    assert sealed.against_best(scores, SMALL).n["all"] == 3
+    assert sealed.by_group(scores, "SNF", SMALL).n["all"] == 3
 
 
 @pytest.mark.parametrize("method", ["GMC", sealed.DATED, "SURER"])
@@ -238,9 +269,9 @@ def test_a_failed_fit_of_another_method_leaves_the_set_out(listed, method):
     table = sealed.against_methods(scores_of(failed))
     assert table.loc[method, "n"] == 2 and table.loc["SNF", "n"] == 3
     assert sealed.counts(failed).xs(method, level="method").failed.item() == 1
-    words = sealed.tables(failed, SMALL)[f"{sealed.CLOSED} against each method"]
+    words = sealed.tables(failed, TEST)[f"{sealed.CLOSED} against each method"]
     assert words["left out"].to_dict() == dict.fromkeys(words.index, 0) | {method: 1}
-    text = [x for title, x in sealed.score_tables(failed).items() if method in x]
+    text = [x for title, x in sealed.score_tables(failed, SMALL).items() if method in x]
     assert [x.loc["S03", method] for x in text] == ["–", "–"]
 
 
@@ -262,7 +293,15 @@ def test_related_sets_count_as_one(listed):
     assert once.to_dict() == pytest.approx({"S01": (each.S01 + each.S03) / 2, "S02": each.S02})
     assert sealed.against_methods(scores, related).n["SNF"] == 2
     for of, n_titles in ((related, 2), ([], 0)):
-        assert sum("related" in title for title in sealed.tables(listed, SMALL, of)) == n_titles
+        titles = sealed.tables(listed, dataclasses.replace(TEST, related=of))
+        assert sum("related" in title for title in titles) == n_titles
+
+
+def test_a_reference_that_the_protocol_names_is_compared_with_first(listed):
+    named = dataclasses.replace(TEST, reference="PCA + k-means")
+    first, second, *_ = sealed.tables(listed, named)
+    assert first == f"{sealed.CLOSED} against PCA + k-means, named beforehand"
+    assert second.endswith("the best pipeline on average")
 
 
 def test_confidence_and_the_number_of_clusters(listed):
@@ -287,13 +326,18 @@ def test_confidence_and_the_number_of_clusters(listed):
 
 
 def test_nothing_is_drawn_before_the_primary_comparison_is_whole(listed):
-    for variant, still in ((sealed.PIPELINES[-1], False), (sealed.CLOSED, False), ("SURER", True)):
-        lacking = next(i for i, run in enumerate(listed) if run.variant == variant)
+    needed = {sealed.PIPELINES[-1]: False, "closed form": False, "how sure": True, "SURER": True}
+    for one, still in needed.items():
+        lacking = next(i for i, run in enumerate(listed) if one in (run.variant, run.study))
         partial = list(listed)
         partial[lacking] = dataclasses.replace(listed[lacking], record=None)
-        found = sealed.tables(partial, SMALL)
-        plots = sealed.plot_by_set(partial), sealed.plot_by_method(partial)
-        shown = bool(found), bool(sealed.score_tables(partial)), *(x is not None for x in plots)
+        found = sealed.tables(partial, TEST)
+        plots = sealed.plot_by_set(partial, SMALL), sealed.plot_by_method(partial)
+        shown = (
+            bool(found),
+            bool(sealed.score_tables(partial, SMALL)),
+            *(x is not None for x in plots),
+        )
         assert shown == (still,) * 4
         assert f"{len(listed) - 1} of {len(listed)} runs" in sealed.state(partial)
     assert "SURER" not in found[f"{sealed.CLOSED} against each method"].index
@@ -302,14 +346,14 @@ def test_nothing_is_drawn_before_the_primary_comparison_is_whole(listed):
 
 def test_later_seeds_of_a_trained_system_need_a_short_first_fit(tmp_path):
     store, took = records.open_store(tmp_path), {"S01": 1199.0, "S02": 1200.0, "S03": 5.0}
-    first = [r for r in sealed.asked(store, SMALL) if r.variant == "SURER"]
+    first = [r for r in sealed.asked(store, TEST) if r.variant == "SURER"]
     assert [r.spec.seed for r in first] == [1, 1, 1]
     for run in first:
         name, settings = run.spec.dataset, run.spec.settings
         identity = dict(dataset=name, data="x", method="SURER", seed=1, settings=settings)
         outcome = {"error": "no"} if name == "S03" else {"scores": {}}
         store.append(identity | outcome | {"cpu_seconds": took[name]}, "x")
-    listed = [r.spec for r in sealed.asked(store, SMALL) if r.variant == "SURER"]
+    listed = [r.spec for r in sealed.asked(store, TEST) if r.variant == "SURER"]
     assert {(one.dataset, one.seed) for one in listed} == {
         *(("S01", seed) for seed in (1, 2, 3)),
         *(("S02", 1), ("S03", 1)),
@@ -330,7 +374,8 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     short = dataclasses.replace(RELEASED, hidden_dim=8, pretrain_epochs=1, epochs=1, lr=1e-4)
     for name, value in (("RECIPES", {"RELEASED": short}), ("SEEDS", 2), ("FEW", 2)):
         monkeypatch.setattr(sealed, name, value)
-    store, small = records.open_store(tmp_path), {k: stand_ins[k] for k in ("S01", "S02")}
+    store, small = records.open_store(tmp_path), {k: stand_ins.sets[k] for k in ("S01", "S02")}
+    small = dataclasses.replace(stand_ins, sets=small)
     done = list(sealed.make(store, small))
     listed = sealed.asked(store.refresh(), small)
     assert len(done) == len(listed) and all(run.record is not None for run in listed)
@@ -343,12 +388,11 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     assert (tmp_path / "runs" / "sealed.jsonl").exists()
     sealed.draw(listed, tmp_path / "drawn", small)
     assert {path.suffix for path in (tmp_path / "drawn").iterdir()} == {".csv", ".svg"}
-    plots = sealed.plot_by_set(listed), sealed.plot_by_method(listed)
+    plots = sealed.plot_by_set(listed, small.sets), sealed.plot_by_method(listed)
     rows = [[label.get_text() for label in x.axes[0].get_yticklabels()] for x in plots]
-    assert rows[0] == ["S01", "S02", "mean of all"]
-    assert set(rows[1]) == {run.variant for run in listed if run.study in sealed.SCORED} - {
-        sealed.CLOSED
-    }
+    assert rows[0] == ["S01", "S02 Letters", "mean of all"]
+    scored = {run.variant for run in listed if run.study in sealed.SCORED}
+    assert set(rows[1]) == scored - {sealed.CLOSED, *sealed.FIRST.beside}
     assert sealed.code_of(listed).runs.tolist() == [len(listed)]
     plt.close("all")
 
@@ -356,13 +400,15 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
 def test_the_command_makes_no_run_before_the_test_is_opened(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DMAC_DATA", str(tmp_path))
     monkeypatch.setenv("NUMBA_NUM_THREADS", "1")  # what the command sets goes with the test
-    monkeypatch.setattr(sealed, "COMMIT", "")
+    is_sealed = dataclasses.replace(sealed.FIRST, commit="")
+    monkeypatch.setitem(sealed.TESTS, "sealed", is_sealed)
     sealed.main(["--dry-run", "--results", str(tmp_path)])
     assert "The test is sealed: 0 of " in capsys.readouterr().out
     with pytest.raises(SystemExit):
         sealed.main(["--results", str(tmp_path)])
     assert "name the commit" in capsys.readouterr().err
-    monkeypatch.setattr(sealed, "COMMIT", "0123456789ab")
+    opened = dataclasses.replace(sealed.FIRST, commit="0123456789ab")
+    monkeypatch.setitem(sealed.TESTS, "sealed", opened)
     with pytest.raises(SystemExit):
         sealed.main(["--results", str(tmp_path)])
     said = capsys.readouterr()

@@ -1,6 +1,7 @@
 """The lists of variants: what they change, that they differ, that all run, and where they show."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,14 @@ def test_studies_are_shown_on_pages_that_are_there():
     assert {page for study in STUDIES.values() for page in study.pages.split()} <= pages
 
 
+def test_the_catalogue_of_the_files_is_up_to_date():
+    found = plan.CATALOGUE.read_text(encoding="utf-8")
+    assert found == plan.catalogue(), "run python -m experiments.plan in notebooks"
+    paths = (plan.RESULTS / "runs").glob("*.jsonl*")
+    names = {path.name for path in paths if not path.name.startswith("bench-")}
+    assert len(names) > 50 and all(re.search(f"`(runs/)?{name}`", found) for name in names)
+
+
 def test_the_plan_makes_every_study_on_its_data_sets_but_for_what_is_retired():
     planned = {
         (s.dataset, s.seed, text((s.method, s.settings))) for f in plan.full().values() for s in f
@@ -101,6 +110,6 @@ def test_every_data_set_is_in_one_group_by_what_happened_to_it():
     assert {*studies.DEVELOPED, *studies.BROUGHT} < set(studies.GROUPS["chosen on"])
     assert set(studies.REDUCED) < set(studies.HELD_OUT)
     # By which nothing was chosen.
-    of_all = "held out", "how sure", "number of clusters", "field"
+    of_all = "held out", "how sure", "number of clusters", "field", "pre-trained"
     seen = [s for n, s in STUDIES.items() if not n.startswith(of_all)]
     assert not any(set(s.datasets) & set(studies.HELD_OUT) for s in seen)

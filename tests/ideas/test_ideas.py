@@ -10,9 +10,10 @@ import dmac
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
 from dmac.compute.distances import squared_distances
 from dmac.estimators import estimator_of
-from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM_0_2, CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.sampling import embedding_draw
 from experiments.ideas import network_ideas, spectral_ideas
+from experiments.ideas.level_ideas import LevelIdea, NormalScores
 from experiments.ideas.refinement import FORMS
 from experiments.studies import variant
 
@@ -53,6 +54,15 @@ def test_refined_anchors_of_a_part_place_the_rest(small_views):
     model = dmac.AnchorGraphClustering(3, recipe, random_state=0, device="cpu").fit(views)
     assert [bool(stage.base) for stage in model.model_.stages] == [True, True]
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+
+
+def test_normal_scores_know_the_order_of_a_column_and_no_more(small_views):
+    views, classes = small_views
+    recipe = LevelIdea(**vars(CLOSED_FORM_0_2) | dict(levels="all", normal_scores=True))
+    model = dmac.AnchorGraphClustering(3, recipe, random_state=0, device="cpu").fit(views)
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+    x, y = (NormalScores().fit(one).transform(one) for one in (views[0], np.exp(views[0])))
+    np.testing.assert_allclose(x, y, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NETWORK)

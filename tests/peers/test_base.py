@@ -50,6 +50,12 @@ def test_samples_are_shuffled_before_and_put_back_after():
     assert len(model.history_) == 1 and model.n_features_ == (2, 3)
 
 
+def test_a_later_fit_leaves_nothing_of_an_earlier_one():
+    model = Echo(2, kind="square", random_state=0).fit(VIEWS)
+    assert model.graph_.shape == (12, 12)
+    assert not hasattr(model.set_params(kind="none").fit(VIEWS), "graph_")
+
+
 @pytest.mark.parametrize("sparse", ["", "sparse "])
 def test_a_graph_is_put_back_on_both_sides_and_one_to_anchors_by_rows_alone(sparse):
     i = np.arange(12)

@@ -16,9 +16,9 @@ from dmac import estimators
 from dmac.data import source
 from dmac.data.dask_views import dask_views
 from dmac.recipes import CLOSED_FORM
-from dmac.solvers import placing
 
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
+LEVELS = dict(levels="all", scaled_weight="both")
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0, **LEVELS)
 N, DIMS = 1200, (8, 12, 3)
 # Dask keeps threads and sockets of its own, and closes some of them late.
 pytestmark = [
@@ -93,6 +93,16 @@ def test_samples_that_are_zero_are_counted(views):
     np.testing.assert_array_equal(model.n_missing_, [2, 5])
 
 
+def test_a_later_fit_leaves_nothing_of_an_earlier_one(views, tmp_path):
+    model = fit([x[:100] for x in views])
+    assert model.membership_.shape == (100, 3)
+    model.fit(lazy(views))
+    assert len(model.labels_) == N
+    assert not {"membership_", "confidence_"} & vars(model).keys()
+    model.save(tmp_path)
+    np.testing.assert_array_equal(dmac.load_model(tmp_path).labels_, model.labels_)
+
+
 def made_of_seed(block_id, width, folder=None, block=3):
     """A block of 100 samples; at the third call for one block its worker is killed."""
     if folder is not None and block_id[0] == block:
@@ -159,16 +169,6 @@ def test_few_samples_are_all_fitted(views):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), name)
     z = expected.transform(lazy(some))
     np.testing.assert_allclose(model.fit_transform(lazy(some)), z, atol=1e-6)
-
-
-def test_labels_of_very_many_samples_stay_lazy(monkeypatch, saved, views, expected):
-    monkeypatch.setattr(placing, "MOST_LABELS", N - 1)
-    given = lazy(views)
-    model = fit(given)
-    assert isinstance(model.labels_, dask.array.Array) and model.labels_.shape == (N,)
-    assert agreement(model.labels_, expected.labels_) >= 0.9999
-    np.testing.assert_array_equal(model.fit_predict(given), model.labels_)
-    np.testing.assert_array_equal(saved(model).predict(given), model.labels_)
 
 
 @pytest.mark.parametrize("recipe", [PART, CLOSED_FORM], ids=["of a part", "of all"])

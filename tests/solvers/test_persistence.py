@@ -36,6 +36,13 @@ def test_damaged_saves_are_refused_by_name(model, tmp_path):
         model.save(path)
 
 
+def test_memberships_that_an_earlier_fit_had_left_are_not_read(model, tmp_path):
+    model.save(tmp_path)
+    tensors, about = read_tensors(tmp_path / NAME)
+    write_tensors(tmp_path / NAME, tensors | {"membership": torch.ones(5, 2)}, about)
+    assert len(dmac.load_model(tmp_path).labels_) == 40
+
+
 UNKNOWN = {"params": {"unknown": 1}}
 
 

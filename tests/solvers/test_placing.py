@@ -19,7 +19,8 @@ from dmac.recipes import CLOSED_FORM
 from dmac.solvers import placing
 from dmac.solvers.preparing import prepare
 
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
+LEVELS = dict(levels="all", scaled_weight="both")
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0, **LEVELS)
 
 
 def planted(n=600):
@@ -66,7 +67,7 @@ def test_all_samples_are_placed_as_new_ones_are(saved, monkeypatch):
     for labels in (again.labels_, again.predict(views)):
         np.testing.assert_array_equal(labels, model.labels_)
     assert again.model_.linear is not None
-    assert np.isfinite(model.view_agreement_).all() and model.view_support_.min() > 0.2
+    assert np.isfinite(model.view_agreement_).all() and model.support_of_others_.min() > 0.2
 
 
 def test_up_to_the_limit_nothing_is_placed():
@@ -146,7 +147,7 @@ def test_samples_without_any_view_and_entries_that_lack_are_refused_before_the_f
 
 def of_whole_and_part(x, order):
     """The pipelines of a view that is fitted, and of one of which some samples are."""
-    whole, part = (LevelPipeline(True, "both", 3, 0.03, 4) for _ in range(2))
+    whole, part = (LevelPipeline(True, "all", 3, 0.03, 4) for _ in range(2))
     whole.fit_transform(x)
     prepare(as_sources([x]), [part], order, torch.device("cpu"), torch.float64)
     return whole, part
@@ -159,6 +160,13 @@ def test_wide_sparse_views_get_their_directions_from_all_samples():
     for name in ("whitened", "plain"):
         own, of_all = (p.heads_[name].components_ for p in (part, whole))
         np.testing.assert_allclose(abs((own * of_all).sum(1)), 1, atol=1e-3)
+    # Units of all samples, of columns that are not constant in the part.
+    own, of_all = (p.scaled_.units_ for p in (part, whole))
+    assert (own > 0).sum() > 1000
+    np.testing.assert_allclose(
+        (own * np.ldexp(1.0, -part.scaled_.exponent_))[own > 0],
+        (of_all * np.ldexp(1.0, -whole.scaled_.exponent_))[own > 0],
+    )
 
 
 def test_narrow_views_get_their_directions_from_the_moments_of_all(monkeypatch):
@@ -170,6 +178,8 @@ def test_narrow_views_get_their_directions_from_the_moments_of_all(monkeypatch):
     for name in ("mean_", "components_", "scale_"):
         own, of_all = (getattr(p.heads_["whitened"], name) for p in (part, whole))
         np.testing.assert_allclose(own, of_all, rtol=1e-6, atol=1e-9)
+    own, of_all = (p.scaled_.transform(x) for p in (part, whole))
+    np.testing.assert_allclose(own, of_all, atol=1e-9)
 
 
 @pytest.mark.parametrize("votes", [0, 1, 2])
@@ -188,7 +198,7 @@ def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, generat
     monkeypatch.setattr("dmac.closed_form.model._LINEAR", 0.0)
     few = model.of_part(prepared.views, outcome.z)
     (stage,) = few.stages
-    assert not stage.ballots and [len(s.u) for s in stage.base] == [2, 2, 1, 1, 1, 1, 1, 1]
+    assert not stage.ballots and [len(s.u) for s in stage.base] == 3 * [2] + 9 * [1]
     assert (few.embed_new(prepared.views)[0] * z).sum(1).mean() > 0.9
     # Every graph keeps the constant vector, and that without votes is a third of a graph with two.
     constant = (3 if votes else 1) ** -0.5 / 150**0.5
@@ -227,18 +237,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
     views, _ = planted()
     model = fit([x[:150] for x in views])
     before = model.labels_
-    monkeypatch.setattr(placing.NearestCentre, "__call__", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(placing.NearestCenter, "__call__", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         model.fit(views)
     assert model.labels_ is before and len(model.embedding_) == 150
-
-
-def test_labels_alone_need_no_rows_of_z(monkeypatch):
-    views, _ = planted()
-    expected, into = fit(views), np.full(600, -1)
-    model = dmac.AnchorGraphClustering(3, PART, random_state=0, device="cpu")
-    model._fit(views, None, into=into)
-    for labels in (into, model.labels_):
-        np.testing.assert_array_equal(labels, expected.labels_)
-    assert len(model.embedding_) == 150 and not hasattr(model, "membership_")
-    np.testing.assert_allclose(model.predict_proba(views).sum(1), 1, atol=1e-6)

@@ -23,7 +23,7 @@ def agc(views):
     return dmac.AnchorGraphClustering(CLUSTERS, random_state=0, device="cpu").fit_predict(views)
 
 
-def of_rows(estimator, views):
+def labels_of_concatenated(estimator, views):
     """An estimator of scikit-learn on the views side by side."""
     return estimator(CLUSTERS, random_state=0).fit_predict(np.hstack(views))
 
@@ -35,9 +35,13 @@ def of_field(views):
 
 SYSTEMS = {
     "CLOSED_FORM": agc,
-    "k-means, one start": functools.partial(of_rows, functools.partial(KMeans, n_init=1)),
-    "k-means, ten starts": functools.partial(of_rows, functools.partial(KMeans, n_init=10)),
-    "MiniBatchKMeans": functools.partial(of_rows, MiniBatchKMeans),
+    "k-means, one start": functools.partial(
+        labels_of_concatenated, functools.partial(KMeans, n_init=1)
+    ),
+    "k-means, ten starts": functools.partial(
+        labels_of_concatenated, functools.partial(KMeans, n_init=10)
+    ),
+    "MiniBatchKMeans": functools.partial(labels_of_concatenated, MiniBatchKMeans),
     TOOL: of_field,
 }
 

@@ -63,7 +63,8 @@ def accuracy(labels):
 def fit_on_workers(n_samples, workers, trims=False, limit=None):
     """Fit so many samples on workers of one thread each.
 
-    With ``trims`` they give freed memory back at once, as Dask's workers do by default.
+    With ``trims`` they give freed memory back at once, as Dask's workers do by default. No
+    ``limit`` stops it: it runs in this process, as only one that is no child has workers.
 
     Returns
     -------
@@ -95,7 +96,6 @@ def fit_on_workers(n_samples, workers, trims=False, limit=None):
 
 def jobs(*_, samples=SAMPLES, workers=2):
     for n in samples:
-        # Here, as only a process that is no child has workers.
         yield Job("fits", {"n": n, "workers": workers}, fit_on_workers, n, workers)
         if n == samples[0]:
             yield Job("trimmed", {}, fit_on_workers, n, workers, trims=True)

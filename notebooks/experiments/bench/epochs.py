@@ -50,7 +50,7 @@ def operations(n_samples, dims, n_anchors, recipe=RELEASED):
     dims : sequence of float
         Widths of the views; of a sparse view, the mean number of its stored entries a row.
     n_anchors : int
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
         Of which the widths of the network are taken.
 
     Returns

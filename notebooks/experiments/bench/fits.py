@@ -41,13 +41,13 @@ def warm_up(system, threads):
     views = [abs(x) for x in synthetic_views(90, (8, 8, 8), 3)]
     toy = dmac.MultiViewData("toy", views, np.arange(90) % 3, 3)
     with contextlib.suppress(Exception):  # what a system cannot do with a toy is no matter
-        _outcome(system, "toy", threads, load=lambda _: toy)
+        _run(system, "toy", threads, load=lambda _: toy)
 
 
 def fit_seconds(system, dataset, threads):
     """Fit a system in this process: ``seconds`` and ``acc``, or ``error``."""
     try:
-        outcome = _outcome(system, dataset, threads)
+        outcome = _run(system, dataset, threads)
     except Exception as error:  # a system's own refusal is its result
         outcome = {"error": f"{type(error).__name__}: {error}"}
     if "error" in outcome:
@@ -57,7 +57,7 @@ def fit_seconds(system, dataset, threads):
     return {"seconds": round(seconds, 3), "acc": round(outcome["scores"]["acc"], 4)}
 
 
-def _outcome(system, dataset, threads, **options):
+def _run(system, dataset, threads, **options):
     method, settings = fitted_systems()[system]
     # The settings of a timed run of DMAC let a fit choose its threads as a user's does.
     own = settings | {"threads": threads} if method == "DMAC" else settings
@@ -81,13 +81,19 @@ def stopped_on(system, dataset, fits):
 
 
 def measure_fit(child, system, dataset, threads, fits=(), most=LIMIT, limit=None):
-    """`fit_seconds` in a process that others share; an ``error`` if it was stopped or not begun."""
+    """`fit_seconds` in a process that others share; an ``error`` if it was stopped or not begun.
+
+    A ``limit`` below that of a fit stops it too, and is no result: a ``TimeoutError``.
+    """
     if other := stopped_on(system, dataset, fits):
         return {"error": f"more than {LIMIT:g} s on {other}, not begun here"}
+    seconds = most if limit is None else min(most, limit)
     try:
-        child.call(warm_up, system, threads, limit=most)
-        return child.call(fit_seconds, system, dataset, threads, limit=most)
+        child.call(warm_up, system, threads, limit=seconds)
+        return child.call(fit_seconds, system, dataset, threads, limit=seconds)
     except TimeoutError as error:
+        if seconds < most:
+            raise
         return {"error": str(error)}
 
 

@@ -1,7 +1,6 @@
 """How whole fits grow with the number of samples, in memory and on disk."""
 
 import dataclasses
-import functools
 import tempfile
 import time
 from pathlib import Path
@@ -35,7 +34,7 @@ def recipe_with(name, n_samples, fixed):
 
 
 def fit_growing(name, n_samples, fixed, folder=None, *, shape="growth", device="cpu"):
-    """Fit views in memory, or those in a folder, which stay there; the labels go beside them.
+    """Fit views in memory, or those in a folder, which stay there.
 
     Returns
     -------
@@ -52,11 +51,7 @@ def fit_growing(name, n_samples, fixed, folder=None, *, shape="growth", device="
     model = estimator_of(recipe)(c, recipe, random_state=0, device=device)
     if folder is not None:
         views = [np.load(path, mmap_mode="r") for path in sorted(Path(folder).glob("?.npy"))]
-        into = np.lib.format.open_memmap(f"{folder}/labels.npy", "w+", np.int64, (n_samples,))
-        fit = functools.partial(model._fit, y=None, into=into)
-    else:
-        fit = model.fit
-    _, seconds = timed(lambda: fit(views))
+    _, seconds = timed(lambda: model.fit(views))
     return {
         "n": n_samples or views[0].shape[0],
         "m": model.n_anchors_,

@@ -1,6 +1,7 @@
 """Where the seconds of an epoch of RELEASED go, and what a busy machine adds to them."""
 
 import contextlib
+import functools
 import statistics
 import time
 import timeit
@@ -127,12 +128,14 @@ def busy_seconds(limit=None):
         ", one thread": dict(threads=1),
     }
 
+    in_time = functools.partial(alone, limit=limit)
+
     def seconds(when):
         took = {
-            when + way: alone(epoch_parts, "growth", 6, 100_000, **about)["seconds"]
+            when + way: in_time(epoch_parts, "growth", 6, 100_000, **about)["seconds"]
             for way, about in ways.items()
         }
-        fits = [alone(fit_growing, "CLOSED_FORM", 100_000, True) for _ in range(3)]
+        fits = [in_time(fit_growing, "CLOSED_FORM", 100_000, True) for _ in range(3)]
         of_fits = statistics.median(fit["seconds"] for fit in fits)
         return took | {f"{when}, closed form": of_fits}
 

@@ -16,15 +16,15 @@ from dmac.anchors import neighbor_bandwidth
 from dmac.compute.distances import nearest
 from dmac.compute.kmeans import sample_anchors
 from dmac.network import Network
-from dmac.recipes import Recipe
-from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, measured, noise_like
+from dmac.recipes import NetworkRecipe
+from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, noise_like
 from dmac.scaling import assign, assignment_entropy
 from dmac.solvers.network_solver import NetworkSolver
 
 
 @documented
 @dataclass(frozen=True)
-class NetworkIdea(Recipe):
+class NetworkIdea(NetworkRecipe):
     """A recipe of a network whose noise has the size of the cells, or that keeps anchors in use."""
 
     solver: ClassVar[str] = "experiments.ideas.network_ideas:NetworkIdeaSolver"
@@ -94,9 +94,9 @@ class IdeaDraw(Draw):
 
     def anchor_learning(self, z, recipe):
         losses = []
-        for x, u in (measured(*pair, recipe) for pair in self.pairs(z)):
+        for x, u in self.pairs(z):
             k = min(recipe.n_neighbors, len(u) - 1)
-            bandwidth = neighbor_bandwidth(assign(x.detach(), u.detach(), k + 1).nearest, k)
+            bandwidth = neighbor_bandwidth(assign(x.detach(), u.detach(), k + 1).distances, k)
             losses.append(assignment_entropy(x, u, bandwidth, balanced=True))
         return losses
 

@@ -103,7 +103,7 @@ def refine(x, u, n_neighbors, form, targets, steps, generator):
         If the anchors stop being finite.
     """
     whole, u = len(x), u.detach()
-    spread = assign(x[: min(whole, _BATCH)], u, 1).nearest.mean().div(x.shape[1]).sqrt()
+    spread = assign(x[: min(whole, _BATCH)], u, 1).distances.mean().div(x.shape[1]).sqrt()
     noisy = form.startswith("noise")
     shape = (len(u), 1) if noisy else u.shape
     start = math.log(_NOISE) if noisy else 0.0
@@ -141,7 +141,7 @@ def _loss(form, x, u, second, halves, targets, k):
     a, b = halves
     if form == "balanced entropy":
         batch = x[torch.cat(halves)]
-        width = assign(batch, u.detach(), 1).nearest.mean().clamp_min(_LEAST)
+        width = assign(batch, u.detach(), 1).distances.mean().clamp_min(_LEAST)
         return assignment_entropy(batch, u, width, balanced=True)
     y = targets.shares if form in ("cross-entropy", "information") else targets.rows
     predicted = predict(x[a], y[a], x[b], u, k)
@@ -174,4 +174,4 @@ def predict(x_known, y_known, x, u, n_neighbors):
 
 def _graph(x, u, n_neighbors):
     nearest = assign(x, u, n_neighbors + 1)
-    return closed_form_graph(nearest.nearest, nearest.indices, len(u))
+    return closed_form_graph(nearest.distances, nearest.indices, len(u))

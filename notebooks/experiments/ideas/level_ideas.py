@@ -1,0 +1,55 @@
+"""A candidate of the third level: columns as normal scores in place of scaled ones.
+
+The record of its choice measures it.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from dmac._parameters import FLAG, choice, documented
+from dmac.closed_form.solver import SpectralSolver
+from dmac.data.levels import ScaledColumns
+from dmac.data.linalg import as_dense
+from dmac.recipes import SpectralRecipe
+
+
+@documented
+@dataclass(frozen=True)
+class LevelIdea(SpectralRecipe):
+    """A spectral recipe whose scaled level may have normal scores."""
+
+    solver: ClassVar[str] = "experiments.ideas.level_ideas:LevelIdeaSolver"
+
+    normal_scores: bool = choice(
+        False, FLAG, "Replace each entry by the normal quantile of its rank in the column."
+    )
+
+
+class NormalScores(ScaledColumns):
+    """The scaled level of normal scores, which no monotone change of a column moves."""
+
+    def _logged(self, x):
+        x = as_dense(super()._logged(x))
+        if not hasattr(self, "sorted_"):  # the rows that are fitted come first
+            self.sorted_ = np.sort(x, axis=0)
+        n, out = len(self.sorted_), np.empty(x.shape)
+        for j, column in enumerate(self.sorted_.T):
+            below, upto = (np.searchsorted(column, x[:, j], side) for side in ("left", "right"))
+            out[:, j] = ndtri(((below + upto) / 2 + 0.5) / (n + 1))
+        return out
+
+    def fit(self, x, every=None, moments_of=None):
+        return super().fit(as_dense(x), every, moments_of)
+
+
+class LevelIdeaSolver(SpectralSolver):
+    """The spectral solver with such levels."""
+
+    def pipelines(self, n_views, n_clusters):
+        made = super().pipelines(n_views, n_clusters)
+        for pipeline in made if self.recipe.normal_scores else ():
+            pipeline.scaled_level = NormalScores
+        return made

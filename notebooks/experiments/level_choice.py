@@ -1,0 +1,185 @@
+"""Which details the third level gets: candidates and a rule, fixed before their runs.
+
+    python -m experiments.level_choice --dry-run    # what is missing
+    python -m experiments.level_choice --jobs 2     # makes the missing runs, and stores them
+
+The page of the Record has the protocol. The sets are those at hand: the 66 of the book and the 34
+of the first sealed test. It can be stopped at any time, and goes on where it was.
+"""
+
+import argparse
+from dataclasses import replace
+
+import pandas as pd
+
+import dmac
+from dmac.recipes import CLOSED_FORM_0_2
+from experiments import compare, evidence, records, sealed
+from experiments.ideas.level_ideas import LevelIdea
+from experiments.run import Spec, run_name, settings_of
+from experiments.studies import EVERY, SAME_SAMPLES
+
+#: The sets, and the recipe that all candidates are held against.
+SETS, BEFORE = (*EVERY, *sealed.SETS), "0.2.0"
+SEEDS = (1, 2)
+_BASE = replace(CLOSED_FORM_0_2, name="three levels", levels="all", length_guard=False)
+#: Weights of the levels from the simplest: the guard of lengths, which those by halves do without,
+#: is 138 statements.
+WEIGHTS = {
+    "halves": dict(scaled_weight="halves"),
+    "halves and rank": dict(scaled_weight="both"),
+    "equal, with the guard": dict(scaled_weight="equal", length_guard=True),
+    "rank, with the guard": dict(scaled_weight="rank", length_guard=True),
+}
+#: What is chosen next, each beside the weight that was: from the simplest, the base among them.
+DETAILS = {
+    "components": {
+        f"{n} components": {"scaled_components": n} if n != 30 else {} for n in (15, 30, 60)
+    },
+    "columns": {"scaled columns": {}, "normal scores": dict(normal_scores=True)},
+    "anchor sets": {f"{n} sets": {"anchor_sets": n} if n != 6 else {} for n in (3, 4, 6)},
+}
+
+
+def load(name):
+    """A data set by its name, or its number in the sealed test."""
+    return sealed.load(name) if name in sealed.SETS else dmac.load(name)
+
+
+def kind_of(name):
+    """What a data set is of."""
+    return sealed.SETS[name].kind if name in sealed.SETS else evidence.DATASETS[name].kind
+
+
+def _run(changes, start):
+    idea = "normal_scores" in changes
+    recipe = (LevelIdea if idea else type(start))(**vars(start) | changes)
+    return "DMAC", settings_of(recipe, sealed=True)
+
+
+def steps(weight=None):
+    """What is compared in each step, from the simplest: step to name to method and settings.
+
+    Parameters
+    ----------
+    weight : str, optional
+        The key of `WEIGHTS` that was chosen, beside which further details are.
+    """
+    found = {"weight": {name: _run(changes, _BASE) for name, changes in WEIGHTS.items()}}
+    if weight is not None:
+        start = replace(_BASE, **WEIGHTS[weight])
+        for step, details in DETAILS.items():
+            found[step] = {name: _run(changes, start) for name, changes in details.items()}
+    return found
+
+
+def scores_of(store, weight=None):
+    """The mean of ACC and NMI in %, over the seeds: a row for a set, a column for each candidate.
+
+    A candidate of which a run lacks is not there.
+    """
+    found, columns = records.index(store), {}
+    candidates = {BEFORE: ("DMAC", settings_of(CLOSED_FORM_0_2, sealed=True))}
+    for step in steps(weight).values():
+        candidates |= step
+    for name, run in candidates.items():
+        rows = [[found.get(run_name(x, *run, seed)) for seed in SEEDS] for x in SETS]
+        if all(record is not None for row in rows for record in row):
+            columns[name] = [sum(map(_score, row)) / len(row) for row in rows]
+    return pd.DataFrame(columns, index=list(SETS), dtype=float)
+
+
+def _score(record):
+    scores = record.get("scores") or record["one_cluster"]
+    return 50 * (scores["acc"] + scores["nmi"])
+
+
+def gain(scores, candidate, reference):
+    """How far a candidate is ahead over sets, in points, with the half width of its interval."""
+    change = scores[candidate] - scores[reference]
+    same = [SAME_SAMPLES.get(name, name) for name in change.index]
+    return compare.interval(change.groupby(same).mean())
+
+
+def choose(scores, candidates):
+    """The first of the candidates, the simplest, that no other beats by its interval."""
+    for name in candidates:
+        gains = (gain(scores, other, name) for other in candidates if other != name)
+        if not any(mean > half for mean, half in gains):
+            return name
+    return max(candidates, key=lambda name: scores[name].mean())
+
+
+def chosen_weight(scores):
+    """The choice of the first step; None while its runs lack."""
+    return choose(scores, WEIGHTS) if set(WEIGHTS) <= set(scores) else None
+
+
+def by_kind(scores, candidates):
+    """What is chosen without each kind of data, and what that gains on it over `BEFORE`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each kind: ``n`` sets, the ``choice`` on all others, its ``gain``, and the same
+        of the candidate that is ``first``.
+    """
+    kinds, rows = pd.Series({name: kind_of(name) for name in scores.index}), {}
+    for kind in sorted(kinds.unique()):
+        here = scores[kinds == kind]
+        choice = choose(scores[kinds != kind], candidates)
+        gains = here[choice] - here[BEFORE]
+        rows[kind] = {"n": len(here), "choice": choice, "gain": gains.mean()}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def against_before(scores):
+    """What every candidate gains over `BEFORE`: on the 66 sets, on the 34, and on all."""
+    groups = {"66 of the book": list(EVERY), "34 of the test": list(sealed.SETS), "all": list(SETS)}
+    rows = {
+        name: {
+            group: compare.format_change(*gain(scores.loc[sets], name, BEFORE))
+            for group, sets in groups.items()
+        }
+        for name in scores
+        if name != BEFORE and BEFORE in scores
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def asked(store):
+    """Every run that is to be made, seed by seed, those of the first step before the others."""
+    weight, specs = chosen_weight(scores_of(store)), []
+    runs = [("DMAC", settings_of(CLOSED_FORM_0_2, sealed=True))]
+    runs += [run for step in steps(weight).values() for run in step.values()]
+    for seed in SEEDS:
+        for run in runs:
+            # Runs of the test itself are in its own file.
+            specs += [Spec(name, *run, seed, "level choice") for name in SETS]
+    return specs
+
+
+def missing(store):
+    """Those of the runs `asked` for that the store lacks."""
+    found = records.index(store)
+    named = ((s, run_name(s.dataset, s.method, s.settings, s.seed)) for s in asked(store))
+    return [spec for spec, name in named if name not in found]
+
+
+def main(arguments=None):
+    """The command: see the head of this module."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
+    given = parser.parse_args(arguments)
+    store = records.open_store()
+    while specs := missing(store.refresh()):
+        print(f"{len(specs)} runs are missing", flush=True)
+        if given.dry_run:
+            break
+        for record in records.complete(specs, store, n_jobs=given.jobs, load=load):
+            print(record["dataset"], record["seed"], record.get("error", ""), flush=True)
+
+
+if __name__ == "__main__":
+    main()
