@@ -24,7 +24,7 @@ MACROS = {"norm": [r"\lVert #1 \rVert", 1], "mZ": r"\mathbf{Z}", "T": r"^{\maths
 RAW = re.compile(r"\{(glue|doc|ref|eq|cite|numref|prf)[:a-z]*\}`|^(`{3,}|:{3,})\{|:[a-z]+:`", re.M)
 #: Pages that need more of the project than the wheel, and run in a copy of it.
 EVIDENCE = re.compile(
-    r"experiments/.*|10_.*|13_.*|record_(trials|evidence|costs|levels|sealed(_second)?)|errata|recipes_in_short|index|inputs|running_again"
+    r"experiments/.*|10_.*|13_.*|record_(trials|evidence|costs|levels|sealed(_second)?)|errata|index|inputs|running_again"
 )
 
 
