@@ -121,8 +121,7 @@ def by_kind(scores, candidates):
     Returns
     -------
     pandas.DataFrame
-        A row for each kind: ``n`` sets, the ``choice`` on all others, its ``gain``, and the same
-        of the candidate that is ``first``.
+        A row for each kind: ``n`` sets, the ``choice`` on all others, and its mean ``gain``.
     """
     kinds, rows = pd.Series({name: kind_of(name) for name in scores.index}), {}
     for kind in sorted(kinds.unique()):
