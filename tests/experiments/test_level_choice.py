@@ -1,11 +1,15 @@
 """The choice of the third level: the rule, what it asks for, and what a table shows."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import dmac
 from dmac.recipes import CLOSED_FORM_0_2
 from experiments import level_choice, records
+from experiments.row_lengths import BY_LENGTH
 from experiments.run import recipe_of, run_name
 
 
@@ -67,3 +71,18 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     monkeypatch.setattr(records, "index", lambda _: made)
     found = level_choice.scores_of(None)
     assert list(found) == ["0.2.0"] and (found == 40).all(axis=None)
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+@pytest.mark.parametrize("kind", ["items of agreement", "brightness", "loads"])
+def test_groups_that_differ_by_level_come_out_by_halves_without_the_guard(kind, n_views):
+    make, columns, c, n, sizes = BY_LENGTH[kind]
+    rng, y = np.random.default_rng(0), np.arange(n) % c
+    views = [make(rng, y, d, sizes[-1]) for d in columns[:n_views]]
+    (_, halves), *_ = level_choice.steps()["weight"].values()
+    before = dataclasses.replace(CLOSED_FORM_0_2, length_guard=False)
+    accuracy = [
+        dmac.scores(y, dmac.AnchorGraphClustering(c, r, random_state=0).fit_predict(views))["acc"]
+        for r in (recipe_of(halves), before)
+    ]
+    assert accuracy[0] > 0.95 and accuracy[1] < 0.6, accuracy
