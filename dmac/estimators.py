@@ -483,6 +483,8 @@ class AnchorGraphClustering(MultiViewEstimator):
         The same, with None for columns without such a name.
     view_names_ : list of v str
         What files call the views; empty for a view that came without a name.
+    record_ : dict
+        How the command line read the data, which a saved model keeps; empty after a fit in Python.
     pipelines_ : list of v dmac.data.levels.LevelPipeline
         What every view goes through first.
 
@@ -664,6 +666,8 @@ class DMAC(MultiViewEstimator):
         The same, with None for columns without such a name.
     view_names_ : list of v str
         What files call the views; empty for a view that came without a name.
+    record_ : dict
+        How the command line read the data, which a saved model keeps; empty after a fit in Python.
     pipelines_ : list of v dmac.data.pipeline.ViewPipeline
         What every view goes through first.
 
