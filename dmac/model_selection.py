@@ -1,7 +1,7 @@
 """Choosing without labels: a graph on which labels can be judged, and the number of clusters.
 
-Chapter 12 of the book derives the graph and the Markov stability, chapter 14 uses this, and
-chapter 15 says how often the suggested number is right.
+Chapter 12 of the book derives the graph and the Markov stability, "Your own data" uses this, and
+"How many clusters?" says how often the suggested number is right.
 """
 
 from __future__ import annotations

@@ -13,6 +13,13 @@ from pathlib import Path
 
 import yaml
 
+#: Pages by the addresses that they had in earlier versions.
+MOVED = {
+    "14_your_data": "your_data",
+    "17_scaling": "scaling",
+    "18_the_field": "14_the_field",
+    "corrections": "errata",
+}
 THEBE = {"init_thebe_core", "update_thebe_context"}  # write its scripts into the pages
 
 
@@ -30,6 +37,16 @@ def say_where(app, config):
         "repository": f"It is at <{url}>." if url else "",
         "pdf": pdf if url else "",
     }
+
+
+def forward(app, exception):
+    """Leave a page at each old address that leads to the new one, and to the place on it."""
+    for old, new in MOVED.items() if app.builder.format == "html" else ():
+        Path(app.outdir, "book", f"{old}.html").write_text(
+            f'<!DOCTYPE html><title>Moved</title><a href="{new}.html">This page has moved.</a>'
+            f'<script>location.replace("{new}.html" + location.hash)</script>\n',
+            encoding="utf-8",
+        )
 
 
 def lead_to_notebook(app, pagename, templatename, context, doctree):
@@ -57,6 +74,7 @@ def setup(app):
         listeners[:] = [
             one for one in listeners if getattr(one.handler, "__name__", "") not in THEBE
         ]
+    app.connect("build-finished", forward)
     app.connect("config-inited", say_where, priority=1)
     app.connect("html-page-context", lead_to_source, priority=900)  # after the theme's buttons
     app.connect("html-page-context", lead_to_notebook, priority=900)

@@ -48,7 +48,7 @@ _RUNS = "../notebooks/results/runs"
 #: Chapters whose downloads carry `experiments`, and what it reads of runs for them: groups, and
 #: entries of each run; of the measurements that they name all.
 CARRIES = {
-    "17_scaling": (
+    "scaling": (
         *(_RUNS, "comparison", "closed-form", "revised", "revised-new-sets"),
         *("key", "dataset", "data", "method", "settings", "seed", "scores", "acc"),
     )

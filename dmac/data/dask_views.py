@@ -1,6 +1,7 @@
 """Views as Dask arrays: read, added up and placed in tasks, wherever the user's client is.
 
-Dask is imported only where a view is a Dask array. Chapter 17 of the book places samples so.
+Dask is imported only where a view is a Dask array. "The costs of a fit" in the book places
+samples so.
 """
 
 from __future__ import annotations
