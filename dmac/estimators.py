@@ -121,7 +121,6 @@ class MultiViewEstimator(
             shown(self.verbose, stages, solver.epochs),
         ):
             order = shuffled(n, generator)[:n_fitted].copy()  # of many, not all need stay
-            solver.decide(checked, pipelines)
             release = release and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             outcome = solver.solve(prepared, c, m, generator, **training)

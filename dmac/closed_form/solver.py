@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -36,7 +36,6 @@ from dmac.closed_form.completion import (
     warn_of_patterns,
     with_graphs,
 )
-from dmac.closed_form.lengths import keep_lengths
 from dmac.closed_form.membership import link_ends, memberships
 from dmac.closed_form.model import Ballot, SpectralModel, Stage
 from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
@@ -53,7 +52,6 @@ from dmac.closed_form.votes import (
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
-from dmac.data.source import Source
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     Outcome,
@@ -207,13 +205,8 @@ class SpectralSolver(Solver):
             )
         ridge, plain, columns = recipe.whitening_ridge, recipe.plain_components, recipe.columns
         given = recipe.root, recipe.levels, width, ridge, plain, columns, n_clusters
-        scaled = recipe.scaled_components, recipe.scaled_weight
+        scaled = recipe.scaled_components, recipe.level_weight == "halves"
         return [LevelPipeline(*given, *scaled) for _ in range(n_views)]
-
-    def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
-        """Keep the lengths of rows in views that differ by nothing else."""
-        if self.recipe.length_guard and self.recipe.columns == "given":
-            keep_lengths(views, pipelines, warns)
 
     def solve(
         self,

@@ -177,9 +177,6 @@ class Solver(Protocol):
     def pipelines(self, n_views: int, n_clusters: int) -> list[Any]:
         """An unfitted pipeline for every view."""
 
-    def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
-        """Set what unfitted pipelines do, where that takes all checked views, and tell it."""
-
     def solve(
         self,
         prepared: Prepared,
