@@ -62,6 +62,7 @@ def tables(runs):
         "robustness": robust.round(4).to_dict(),
         "parts": _plain(evidence.by_part(runs["closed form, parts"], dated)),
         "parts by set": _plain(by_set),
+        "constants": _plain(evidence.by_part(runs["closed form, constants"], dated)),
     }
 
 
