@@ -397,7 +397,7 @@ class LevelPipeline(ViewPipeline):
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
             if self.halves and x.shape[1] >= _HALVES_COLUMNS:
-                self._weigh(rows, x)
+                self._weigh(rows, scaled, x)
         return np.hstack(levels)
 
     def transform(self, x: Matrix) -> Floats:
@@ -405,12 +405,12 @@ class LevelPipeline(ViewPipeline):
         levels = [super().transform(x)] if self.heads_ else []
         return np.hstack([*levels, *([self.scaled_.transform(x)] if self.scaled_ else [])])
 
-    def _weigh(self, rows: Matrix, x: Matrix) -> None:
+    def _weigh(self, rows: Matrix, scaled: ScaledColumns, x: Matrix) -> None:
         """Weigh the levels by what halves of unit rows, and of the view's own (n, d), say."""
         some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
         of_rows, of_columns = (
             agreement_of_halves(one, self.n_clusters - 1)
-            for one in (rows[some], self.scaled_.in_units(x[some]))
+            for one in (rows[some], scaled.in_units(x[some]))
         )
         if best := max(of_rows, of_columns):  # else neither says a thing
             for name in self.weights_:
