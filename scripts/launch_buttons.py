@@ -1,8 +1,9 @@
 """A small Sphinx extension: buttons and links lead to what is there.
 
-Where `repository` in _config.yml names an address, pages say it, the PDF beside them is linked, and
-every page from a notebook has buttons that open it on Binder and Colab; without one they have none.
-The notebook of an experiment is in notebooks/, since book/experiments/ is built and not committed.
+Where `repository` in _config.yml names an address, pages say it, and every page from a notebook has
+buttons that open it on Binder and Colab; without one they have none. The notebook of an experiment
+is in notebooks/, since book/experiments/ is built and not committed. The old address of a
+page that has moved leads to the new one.
 
 A page with code that was written in Markdown downloads as a notebook, too (portable.py writes it).
 Jupyter Book prepares every page for live code in it (Thebe), which comes from the network and is
@@ -30,13 +31,9 @@ def published(app):
 
 
 def say_where(app, config):
-    """Fill in where the project and the PDF are, if they are published."""
+    """Fill in where the project is, if it is published."""
     url = published(app)
-    pdf = '<a href="../dmac-book.pdf">The whole book as a PDF</a>'
-    config.myst_substitutions |= {
-        "repository": f"It is at <{url}>." if url else "",
-        "pdf": pdf if url else "",
-    }
+    config.myst_substitutions |= {"repository": f"It is at <{url}>." if url else ""}
 
 
 def forward(app, exception):

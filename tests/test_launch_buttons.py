@@ -1,4 +1,4 @@
-"""Links to the project, its PDF, Binder and Colab are there where _config.yml has an address."""
+"""Links to the project, Binder and Colab are there where _config.yml has an address."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,6 @@ def test_what_is_published_is_linked_and_nothing_else_is(tmp_path, config, addre
     launch_buttons.say_where(app, said)
     assert said.myst_substitutions["other"] == "kept"
     assert (URL in said.myst_substitutions["repository"]) == bool(address)
-    assert ("dmac-book.pdf" in said.myst_substitutions["pdf"]) == bool(address)
     buttons = [{"url": f"{URL}/book/experiments/01_comparison.ipynb"}]
     context = {"header_buttons": [{"label": "launch-buttons", "buttons": buttons}]}
     launch_buttons.lead_to_source(app, "book/experiments/01_comparison", "", context, None)
