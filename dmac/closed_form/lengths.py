@@ -22,10 +22,10 @@ from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
 from dmac.closed_form.blocks import blocks_of
-from dmac.data.checks import NARROW, as_sources
+from dmac.data.checks import NARROW, as_views
 from dmac.data.levels import LevelPipeline
 from dmac.data.linalg import as_dense, leading_by_products, on_entries, stored
-from dmac.data.source import Source, filled
+from dmac.data.source import View, filled
 from dmac.recipes import CLOSED_FORM_2026_11
 
 # So many samples say it, and fewer than the other number cannot.
@@ -95,9 +95,7 @@ class RowLengths:
         return self.lost and self.directions < _SURE and bool(told)
 
 
-def keep_lengths(
-    views: list[Source], pipelines: Sequence[LevelPipeline], warns: bool = True
-) -> None:
+def keep_lengths(views: list[View], pipelines: Sequence[LevelPipeline], warns: bool = True) -> None:
     """Set which views' pipelines keep the lengths of rows.
 
     Parameters
@@ -114,16 +112,16 @@ def keep_lengths(
         Where lengths are kept; and where they are divided out, though they are more than half of
         what varies in a view.
     """
-    for pipeline, found in zip(pipelines, row_lengths(views, pipelines[0].root)):
+    for x, pipeline, found in zip(views, pipelines, row_lengths(views, pipelines[0].root)):
         if found.kept:
             pipeline.keeps_lengths = True
             message = (
-                f"the rows of {pipeline.title} differ by their length alone, as answers on a scale "
+                f"the rows of {x.where} differ by their length alone, as answers on a scale "
                 "do: it is kept. length_guard=False in the recipe divides it out"
             )
         elif found.vary and found.share > 0.5:
             message = (
-                f"{found.share:.0%} of what varies in {pipeline.title} is the length of its rows, "
+                f"{found.share:.0%} of what varies in {x.where} is the length of its rows, "
                 "which is divided out, since their directions differ too. Where groups differ by "
                 "the length, pass x - x.mean(0) in its place, which keeps it"
             )
@@ -146,7 +144,7 @@ def row_lengths(views: Views, root: bool = True) -> list[RowLengths]:
     -------
     list of v RowLengths
     """
-    views = as_sources(views, incomplete=True)
+    views = as_views(views, incomplete=True)
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     some = np.sort(rng.permutation(views[0].shape[0])[:_MOST])
     drawn = [_scaled(x.rows(some), root) for x in views]

@@ -368,6 +368,7 @@ class LevelPipeline(ViewPipeline):
     def fit_transform(
         self,
         x: Matrix,
+        label: str = "a view",
         every: Matrix | None = None,
         moments_of: Callable[[Callable[[Matrix], Matrix]], Moments] | None = None,
     ) -> Floats:
@@ -377,6 +378,8 @@ class LevelPipeline(ViewPipeline):
         ----------
         x : numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d_a)
             A view, or a part of one, from which root and floors are learned.
+        label : str
+            What messages call the view.
         every : scipy.sparse.csr_matrix, optional
             All samples, where x is a part: the directions are learned from them.
         moments_of : callable, optional
@@ -387,7 +390,7 @@ class LevelPipeline(ViewPipeline):
         -------
         numpy.ndarray of shape (n, sum of ``widths_``)
         """
-        (rows,) = self._fit_rows([x], x.shape)
+        (rows,) = self._fit_rows([x], x.shape, label)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
         self._learn(rows if every is None else self._unit_rows(every), moments_of)

@@ -67,8 +67,6 @@ class ViewPipeline:
         Their sum.
     """
 
-    #: What messages call the view.
-    title = "a view"
     #: Whether the lengths of rows are kept; None keeps those of a view of 2 to 5 columns.
     keeps_lengths: bool | None = None
     rows_: RowNormalizer | LiftedRows
@@ -92,26 +90,30 @@ class ViewPipeline:
             return {}
         return {"whitened": Whitening(self.n_components, self.ridge)}
 
-    def fit_transform(self, x: Matrix) -> Matrix:
+    def fit_transform(self, x: Matrix, label: str = "a view") -> Matrix:
         """Learn the steps from a checked view (n, d_a), and apply them to it.
 
         Parameters
         ----------
         x : numpy.ndarray or scipy.sparse.csr_matrix
+        label : str
+            What messages call the view.
 
         Returns
         -------
         numpy.ndarray or scipy.sparse.csr_matrix of shape (n, ``n_features_out_``)
             CSR where a sparse view is not whitened and not narrow.
         """
-        return self.fit_blocks([x], x.shape)
+        return self.fit_blocks([x], x.shape, label)
 
-    def fit_blocks(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> Matrix | None:
+    def fit_blocks(
+        self, blocks: Iterable[Matrix], shape: tuple[int, int], label: str = "a view"
+    ) -> Matrix | None:
         """`fit_transform` of a view of that shape, in blocks of rows that are read several times.
 
         What is not whitened stays where it is, and `transform` gives its blocks: that is None.
         """
-        rows, self.heads_ = self._fit_rows(blocks, shape), self._heads()
+        rows, self.heads_ = self._fit_rows(blocks, shape, label), self._heads()
         if not self.heads_:
             self.lengths_, self.widths_ = {}, (shape[1] + isinstance(self.rows_, LiftedRows),)
             return rows[0] if isinstance(rows, list) else None
@@ -119,12 +121,14 @@ class ViewPipeline:
             head.fit_blocks(rows)
         return self._fit_lengths(rows)
 
-    def _fit_rows(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> Iterable[Matrix]:
+    def _fit_rows(
+        self, blocks: Iterable[Matrix], shape: tuple[int, int], label: str
+    ) -> Iterable[Matrix]:
         """Learn the root and the lengths of rows: the unit rows of a view, in blocks."""
         if self.columns != "given":
-            self._learn_columns(blocks)
+            self._learn_columns(blocks, label)
             blocks = _after(blocks, self._in_units)
-        self._decide_on_root(blocks, shape)
+        self._decide_on_root(blocks, shape, label)
         rooted, width = _after(blocks, self._take_root), shape[1]
         if self.keeps_lengths or (self.keeps_lengths is None and 1 < width <= NARROW):
             self.rows_ = LiftedRows(width**0.5 if self.keeps_lengths else 1.0).fit_blocks(rooted)
@@ -138,12 +142,12 @@ class ViewPipeline:
     def _scaler(self, centred: bool) -> Any:
         return StandardScaler(with_mean=centred, with_std=self.columns == "standardised")
 
-    def _learn_columns(self, blocks: Iterable[Matrix]) -> None:
+    def _learn_columns(self, blocks: Iterable[Matrix], label: str) -> None:
         """The means and standard deviations of columns, of the samples that have the view."""
         dense = not any(scipy.sparse.issparse(x) for x in blocks)
         if not dense and self.columns == "centred":
             raise ValueError(
-                f"{self.title} is sparse, and would not be with its means taken off: standardise it"
+                f"{label} is sparse, and would not be with its means taken off: standardise it"
             )
         self.scaler_ = self._scaler(dense)
         for x in blocks:
@@ -185,7 +189,7 @@ class ViewPipeline:
         """Width of the result."""
         return sum(self.widths_)
 
-    def _decide_on_root(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> None:
+    def _decide_on_root(self, blocks: Iterable[Matrix], shape: tuple[int, int], label: str) -> None:
         """Set whether the root is taken, and the size up to which a negative entry counts as 0."""
         self.root_, self.negligible_ = self.root, 0.0
         if not self.root:
@@ -205,7 +209,7 @@ class ViewPipeline:
         n_negative = sum(int((stored(x) < -self.negligible_).sum()) for x in blocks)
         if n_negative <= max(1, size // _FEW):
             warn(
-                f"{n_negative} of the {size} entries of {self.title} are negative, the lowest is "
+                f"{n_negative} of the {size} entries of {label} are negative, the lowest is "
                 f"{lowest:g}: it is taken as signed, without the square root that counts and "
                 "intensities get. The root evens out small and large counts, which gains some "
                 "points of accuracy there; logarithms, as of expression, are evened out already"

@@ -165,7 +165,8 @@ def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) 
     recipe, c = estimator.recipe, estimator.n_clusters
     n_features = tuple(model["n_features"])
     solver, pipelines = solver_of(recipe), []
-    for a, pipeline in enumerate(solver.pipelines(len(model["views"]), c)):
+    plan = solver.plan(len(tensors["labels_"]), n_features, c)
+    for a, pipeline in enumerate(plan.pipelines):
         arrays = {name: x.numpy() for name, x in tensors_of(tensors, f"view.{a}").items()}
         pipelines.append(pipeline.restore(model["views"][a], arrays))
     device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)

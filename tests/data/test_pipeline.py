@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.pipeline import ViewPipeline
 
 
@@ -50,7 +50,7 @@ def fit(on_disk):
 
     def rows(pipeline, x, kind):
         if kind == "streamed":
-            (stream,) = as_sources(on_disk("npy", [x]), streamed=True)
+            (stream,) = as_views(on_disk("npy", [x]), streamed=True)
             out = pipeline.fit_blocks(stream, x.shape)
             return pipeline.transform(x) if pipeline.n_components is None else out
         return dense(pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x))
