@@ -115,7 +115,6 @@ class MultiViewEstimator(
             shown(self.verbose, len(checked) + plan.n_steps + is_part, plan.epochs),
         ):
             order = shuffled(n, generator)[: plan.n_fitted].copy()  # of many, not all need stay
-            solver.decide(checked, plan.pipelines)
             release = release and not is_part
             prepared = prepare(checked, plan.pipelines, order, device, dtype, release=release)
             outcome = solver_of(plan.recipe).solve(prepared, plan, generator, **training)

@@ -32,7 +32,7 @@ from dmac.solvers.preparing import prepare
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000
 # Views count alike: their weights would depend on the number of clusters, which is sought.
-_RECIPE = replace(CLOSED_FORM_2026_11, length_guard=True)
+_RECIPE = CLOSED_FORM_2026_11
 # Labels of two graphs agree about as well as those of the best candidate.
 _NEARLY = 0.9
 
@@ -77,7 +77,6 @@ def _blocks(views: list[View], pipelines: list[LevelPipeline]) -> list[Block]:
 
     Where few samples have all views, those of the single views: each compares the samples it has.
     """
-    solver_of(_RECIPE).decide(views, pipelines, warns=False)
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
     blocks = blocks_of(prepared.views, pipelines, _RECIPE)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -36,7 +35,6 @@ from dmac.closed_form.completion import (
     warn_of_patterns,
     with_graphs,
 )
-from dmac.closed_form.lengths import keep_lengths
 from dmac.closed_form.membership import link_ends, memberships
 from dmac.closed_form.model import Ballot, SpectralModel, Stage
 from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
@@ -53,7 +51,6 @@ from dmac.closed_form.votes import (
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
-from dmac.data.source import View
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     Outcome,
@@ -193,17 +190,12 @@ class SpectralSolver(Solver):
             n_fitted=n,
             n_anchors=m,
             pipelines=[
-                LevelPipeline(*given, recipe.scaled_components, recipe.scaled_weight)
+                LevelPipeline(*given, recipe.scaled_components, recipe.level_weight == "halves")
                 for _ in widths
             ],
             work=3 * m * sum(min(w, r) for w in widths for r in columns) * recipe.anchor_sets,
             n_steps=2 + recipe.vote_rounds,
         )
-
-    def decide(self, views: list[View], pipelines: list[Any], warns: bool = True) -> None:
-        """Keep the lengths of rows in views that differ by nothing else."""
-        if self.recipe.length_guard and self.recipe.columns == "given":
-            keep_lengths(views, pipelines, warns)
 
     def solve(
         self,

@@ -141,9 +141,6 @@ class ScaledColumns:
         columns divided by 2 to the ``exponent_``.
     components_ : numpy.ndarray of shape (d, r)
         Steps 2 to 4 after the centring, r at least 1.
-    effective_rank_ : float
-        :math:`(\sum_j \lambda_j)^2 / \sum_j \lambda_j^2` of the variances :math:`\lambda_j` of the
-        level: the number of its directions, were all alike. 0 if all rows are the same.
     """
 
     def __init__(self, n_components: int = 30) -> None:
@@ -186,8 +183,7 @@ class ScaledColumns:
             else:
                 s, directions = leading_by_products(rows, self.n_components, shift)
                 variances, directions = s**2 / rows.shape[0], signed(directions)
-        whole, square = float(variances.sum()), float((variances**2).sum())
-        self.effective_rank_ = whole**2 / square if square else 0.0
+        whole = float(variances.sum())
         self.components_ = np.zeros((d, max(1, len(directions))))
         scale = np.sqrt(whole) if whole else 1.0
         self.components_[kept, : len(directions)] = units[kept, None] * directions.T / scale
@@ -298,8 +294,7 @@ class LevelPipeline(ViewPipeline):
     :class:`dmac.data.pipeline.ViewPipeline`, square root and unit rows; the whitened one is its
     third step, the plain one a `Projection` instead, and rows of both are scaled to unit length.
     The scaled level is made of the view as it is given (`ScaledColumns`). A row of zeros, which is
-    a sample that lacks the view, teaches nothing and stays one. Where ``keeps_lengths`` is set,
-    lengths are what the columns share, and the whitened level is one direction.
+    a sample that lacks the view, teaches nothing and stays one.
 
     Parameters
     ----------
@@ -316,7 +311,7 @@ class LevelPipeline(ViewPipeline):
         c.
     scaled_components : int
         Of `ScaledColumns`.
-    scaled_weight : {"equal", "rank", "halves", "both"}
+    halves : bool
         See ``weights_``.
 
     Attributes
@@ -327,11 +322,9 @@ class LevelPipeline(ViewPipeline):
         Their sum.
     weights_ : dict of str to float
         Of the graphs of each level: 1 of the whitened one, the ``spread_`` of the plain one, and 1
-        of the scaled one. With "rank" or "both" that is :math:`\min(1, r / (c - 1))`, with its
-        effective rank r: c groups need c - 1 directions, and say less where they share fewer. With
-        "halves" or "both" all are multiplied by how far halves of the columns tell each other
-        (`agreement_of_halves`), in units of the better of unit rows and scaled columns, if one of
-        them does.
+        of the scaled one. With ``halves`` all are multiplied by how far halves of the columns tell
+        each other (`agreement_of_halves`), in units of the better of unit rows and scaled columns,
+        if one of them does.
     scaled_ : ScaledColumns or None
     spread_ : float
         :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
@@ -351,16 +344,16 @@ class LevelPipeline(ViewPipeline):
         columns: str = "given",
         n_clusters: int = 2,
         scaled_components: int = 30,
-        scaled_weight: str = "rank",
+        halves: bool = False,
     ) -> None:
         super().__init__(root, n_components, ridge, columns)
         self.levels, self.plain_components = LEVELS[levels], plain_components
         self.n_clusters, self.scaled_components = n_clusters, scaled_components
-        self.scaled_weight = scaled_weight
+        self.halves = halves
 
     def _heads(self) -> dict[str, Any]:
         heads = {
-            "whitened": Whitening(1 if self.keeps_lengths else self.n_components, self.ridge),
+            "whitened": Whitening(self.n_components, self.ridge),
             "plain": Projection(self.plain_components),
         }
         return {name: head for name, head in heads.items() if name in self.levels}
@@ -404,7 +397,8 @@ class LevelPipeline(ViewPipeline):
             levels.append(scaled.transform(x))
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
-            self._weigh(scaled, rows, x)
+            if self.halves and x.shape[1] >= _HALVES_COLUMNS:
+                self._weigh(scaled, rows, x)
         return np.hstack(levels)
 
     def transform(self, x: Matrix) -> Floats:
@@ -413,17 +407,15 @@ class LevelPipeline(ViewPipeline):
         return np.hstack([*levels, *([self.scaled_.transform(x)] if self.scaled_ else [])])
 
     def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
-        """Weigh the levels by what unit rows and the view's own (n, d) say."""
-        wanted = self.n_clusters - 1
-        if self.scaled_weight in ("rank", "both"):
-            self.weights_["scaled"] = min(1.0, scaled.effective_rank_ / wanted)
-        if self.scaled_weight in ("halves", "both") and x.shape[1] >= _HALVES_COLUMNS:
-            some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
-            both = rows[some], scaled.in_units(x[some])
-            told = [agreement_of_halves(one, wanted) for one in both]
-            best = max(told)
-            for name, value in zip(("whitened", "plain", "scaled"), (told[0], *told)):
-                self.weights_[name] *= value / best if best else 1.0  # else neither says a thing
+        """Weigh the levels by what halves of unit rows, and of the view's own (n, d), say."""
+        some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
+        of_rows, of_columns = (
+            agreement_of_halves(one, self.n_clusters - 1)
+            for one in (rows[some], scaled.in_units(x[some]))
+        )
+        if best := max(of_rows, of_columns):  # else neither says a thing
+            for name in self.weights_:
+                self.weights_[name] *= (of_columns if name == "scaled" else of_rows) / best
 
     def _learn(self, x: Matrix, moments_of: Callable[..., Moments] | None) -> None:
         """The directions of both levels, from unit rows (n, d)."""

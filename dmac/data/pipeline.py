@@ -40,8 +40,7 @@ class ViewPipeline:
        are not 0) are rounding errors and count as 0.
     2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`). In a view of 2 to 5 columns
        that would leave one to four angles: its columns are standardised, and a column of ones goes
-       beside them first (:class:`dmac.data.whitening.LiftedRows`), as it does where
-       ``keeps_lengths`` is set. Of one column nothing but signs
+       beside them first (:class:`dmac.data.whitening.LiftedRows`). Of one column nothing but signs
        would be left: its entries are divided by the largest magnitude, which a ``UserWarning``
        says.
     3. With ``n_components``, the r leading principal directions, divided by
@@ -67,8 +66,6 @@ class ViewPipeline:
         Their sum.
     """
 
-    #: Whether the lengths of rows are kept; None keeps those of a view of 2 to 5 columns.
-    keeps_lengths: bool | None = None
     rows_: RowNormalizer | LiftedRows
     scaler_: Any
     lengths_: dict[str, RowNormalizer]
@@ -130,8 +127,8 @@ class ViewPipeline:
             blocks = _after(blocks, self._in_units)
         self._decide_on_root(blocks, shape, label)
         rooted, width = _after(blocks, self._take_root), shape[1]
-        if self.keeps_lengths or (self.keeps_lengths is None and 1 < width <= NARROW):
-            self.rows_ = LiftedRows(width**0.5 if self.keeps_lengths else 1.0).fit_blocks(rooted)
+        if 1 < width <= NARROW:
+            self.rows_ = LiftedRows().fit_blocks(rooted)
         else:
             self.rows_ = row_normalizer(rooted, width)
         return _after(rooted, self.rows_.transform)

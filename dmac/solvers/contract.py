@@ -191,9 +191,6 @@ class Solver(Protocol):
     def plan(self, n_samples: int, widths: Sequence[int], n_clusters: int) -> Plan:
         """For a fit of views of those sizes; sizes that do not fit are refused."""
 
-    def decide(self, views: list[View], pipelines: list[Any], warns: bool = True) -> None:
-        """Set what unfitted pipelines do, where that takes all checked views, and tell it."""
-
     def solve(
         self,
         prepared: Prepared,

@@ -150,6 +150,7 @@ def _check_format(path: Path, model: dict[str, Any]) -> None:
 def _recipe(params: dict[str, Any]) -> BaseRecipe:
     """The recipe of a stored model, of a kind that some imported module defines."""
     fields, kind = params.pop("recipe"), params.pop("kind")
+    fields.pop("length_guard", None)  # of 0.2.0; what it decided is in the pipelines
     kinds: dict[str, Any] = {"Recipe": NetworkRecipe}  # its name until 0.2
     waiting = [BaseRecipe]
     while waiting:

@@ -22,14 +22,14 @@ from experiments.studies import EVERY, SAME_SAMPLES
 #: The sets, and the recipe that all candidates are held against.
 SETS, BEFORE = (*EVERY, *sealed.SETS), "0.2.0"
 SEEDS = (1, 2)
-_BASE = replace(CLOSED_FORM_0_2, name="three levels", levels="all", length_guard=False)
-#: Weights of the levels from the simplest: the guard of lengths, which those by halves do without,
-#: is 138 statements.
+_BASE = replace(CLOSED_FORM_0_2, name="three levels", levels="all")
+#: Weights of the levels from the simplest: those by halves do without the guard of row lengths,
+#: which acted on none of the sets. It and the weight by rank are gone.
 WEIGHTS = {
-    "halves": dict(scaled_weight="halves"),
-    "halves and rank": dict(scaled_weight="both"),
-    "equal, with the guard": dict(scaled_weight="equal", length_guard=True),
-    "rank, with the guard": dict(scaled_weight="rank", length_guard=True),
+    "halves": dict(level_weight="halves"),
+    "halves and rank": dict(retired="scaled weight both"),
+    "equal, with the guard": {},
+    "rank, with the guard": dict(retired="scaled weight rank"),
 }
 #: What is chosen next, each beside the weight that was: from the simplest, the base among them.
 DETAILS = {
@@ -52,9 +52,10 @@ def kind_of(name):
 
 
 def _run(changes, start):
-    idea = "normal_scores" in changes
-    recipe = (LevelIdea if idea else type(start))(**vars(start) | changes)
-    return "DMAC", settings_of(recipe, sealed=True)
+    beside = {name: changes[name] for name in ("retired",) if name in changes}
+    fields = {name: value for name, value in changes.items() if name not in beside}
+    kind = LevelIdea if "normal_scores" in changes else type(start)
+    return "DMAC", settings_of(kind(**vars(start) | fields), sealed=True, **beside)
 
 
 def steps(weight=None):

@@ -48,12 +48,13 @@ def dense(x):
 def fit(on_disk):
     """The rows of a fit to an array, to a sparse matrix or to an array on disk."""
 
-    def rows(pipeline, x, kind):
+    def rows(pipeline, x, kind, label="a view"):
         if kind == "streamed":
             (stream,) = as_views(on_disk("npy", [x]), streamed=True)
-            out = pipeline.fit_blocks(stream, x.shape)
+            out = pipeline.fit_blocks(stream, x.shape, label)
             return pipeline.transform(x) if pipeline.n_components is None else out
-        return dense(pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x))
+        x = scipy.sparse.csr_matrix(x) if kind == "sparse" else x
+        return dense(pipeline.fit_transform(x, label))
 
     return rows
 
@@ -112,13 +113,12 @@ def test_a_few_negative_entries_are_reported(kind, n, n_negative, warns, fit):
     x.ravel()[:: x.size // n_negative][:n_negative] = -0.5
     x.ravel()[1] = -1e-12  # a rounding error counts on neither side
     pipeline = ViewPipeline(root=True)
-    pipeline.title = "view 2 (rna)"
     said = (
         rf"{n_negative} of the {x.size} entries of view 2 \(rna\) are negative, .* is -0.5: it is "
         "taken as signed, without the square root"
     )
     with pytest.warns(UserWarning, match=said) if warns else contextlib.nullcontext():
-        fit(pipeline, x, kind)
+        fit(pipeline, x, kind, "view 2 (rna)")
     assert not pipeline.root_
     np.testing.assert_allclose(pipeline.transform(x), unit(x))
 

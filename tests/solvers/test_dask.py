@@ -17,8 +17,7 @@ from dmac.data import source
 from dmac.data.checks import as_views
 from dmac.recipes import CLOSED_FORM
 
-LEVELS = dict(levels="all", scaled_weight="both")
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0, **LEVELS)
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
 N, DIMS = 1200, (8, 12, 3)
 # Dask keeps threads and sockets of its own, and closes some of them late.
 pytestmark = [

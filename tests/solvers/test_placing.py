@@ -20,8 +20,7 @@ from dmac.recipes import CLOSED_FORM
 from dmac.solvers import placing
 from dmac.solvers.preparing import prepare
 
-LEVELS = dict(levels="all", scaled_weight="both")
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0, **LEVELS)
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
 
 
 def planted(n=600):
