@@ -47,7 +47,7 @@ from dmac.diagnostics import mean_cosine
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, NetworkRecipe, SpectralRecipe, get_recipe
 from dmac.solvers import persistence
-from dmac.solvers.contract import Callback, Fitted, Solver, solver_of
+from dmac.solvers.contract import Callback, Outcome, Plan, Solver, solver_of
 from dmac.solvers.placing import NearestCenter, OfBlock, in_order, lazily, placed
 from dmac.solvers.preparing import prepare, shuffled
 
@@ -120,17 +120,7 @@ class MultiViewEstimator(
             outcome = solver_of(plan.recipe).solve(prepared, plan, generator, **training)
             outcome = in_order(outcome, prepared, plan.recipe)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
-        self._keep(
-            Fitted(
-                recipe=plan.recipe,
-                n_anchors=plan.n_anchors,
-                n_features=widths,
-                column_names=columns,
-                view_names=view_names,
-                pipelines=plan.pipelines,
-                outcome=outcome,
-            )
-        )
+        self._keep(plan, outcome, widths, columns, view_names)
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -145,18 +135,25 @@ class MultiViewEstimator(
             )
         return solver_of(recipe)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _keep(
+        self,
+        plan: Plan,
+        outcome: Outcome,
+        n_features: tuple[int, ...],
+        column_names: Array,
+        view_names: list[str],
+        record: dict[str, Any] | None = None,
+    ) -> None:
         """Set the attributes of a fit, or of one that was saved, in place of an earlier one's."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        outcome = fitted.outcome
-        self.recipe_ = fitted.recipe
-        self.n_anchors_ = fitted.n_anchors
-        self.n_features_ = fitted.n_features
-        self.column_names_ = fitted.column_names
-        self.view_names_ = fitted.view_names
-        self.pipelines_ = fitted.pipelines
-        self.record_ = fitted.record
+        self.recipe_ = plan.recipe
+        self.n_anchors_ = plan.n_anchors
+        self.n_features_ = n_features
+        self.column_names_ = column_names
+        self.view_names_ = view_names
+        self.pipelines_ = plan.pipelines
+        self.record_ = record or {}
         self.embedding_ = outcome.z
         self.anchors_ = outcome.anchors
         self.cluster_centers_ = outcome.centers
@@ -556,13 +553,13 @@ class AnchorGraphClustering(MultiViewEstimator):
         """
         return self._fit(views, y, present)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _keep(self, plan: Plan, outcome: Outcome, *about: Any, **named: Any) -> None:
+        super()._keep(plan, outcome, *about, **named)
         self.view_agreement_ = self.model_.agreement
         self.support_of_others_ = self.model_.support_of_others
         self.n_missing_ = self.model_.missing
-        if fitted.outcome.membership is not None:  # else only labels were kept
-            self.membership_ = fitted.outcome.membership
+        if outcome.membership is not None:  # else only labels were kept
+            self.membership_ = outcome.membership
             self.confidence_ = self.membership_[np.arange(len(self.labels_)), self.labels_]
 
     @property
@@ -771,10 +768,10 @@ class DMAC(MultiViewEstimator):
             self._warn_of_collapse()
         return self
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
-        self.history_ = fitted.outcome.history
-        self.pretrain_history_ = fitted.outcome.pretrain_history
+    def _keep(self, plan: Plan, outcome: Outcome, *about: Any, **named: Any) -> None:
+        super()._keep(plan, outcome, *about, **named)
+        self.history_ = outcome.history
+        self.pretrain_history_ = outcome.pretrain_history
 
     def _warn_of_collapse(self) -> None:
         """Say so where all rows of Z have come to point the same way."""
@@ -865,8 +862,8 @@ def load_model(path: PathLike, device: str | None = None) -> AnchorGraphClusteri
         If the folder is incomplete, may not be read or is damaged; the message names the file.
     """
     with usual_settings():
-        estimator, fitted = persistence.load(path, device, estimator_of)
-    estimator._keep(fitted)
+        estimator, kept = persistence.load(path, device, estimator_of)
+    estimator._keep(**kept)
     return estimator
 
 

@@ -274,7 +274,7 @@ class SpectralSolver(Solver):
         u = graph.to_samples(lift)
         z = filtered(u, values, c, recipe)
         clusters = fit.clusters(z) if ends else None
-        return Spectrum(Stage(base, ballots, values, lift), u, z, clusters)
+        return Spectrum(Stage(values, lift, base, ballots), u, z, clusters)
 
     def voted(
         self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Spectrum

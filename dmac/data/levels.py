@@ -23,7 +23,7 @@ from dmac.data.linalg import (
     signed,
     stored,
 )
-from dmac.data.pipeline import ViewPipeline
+from dmac.data.pipeline import ViewPipeline, fitted
 from dmac.data.source import filled, with_measured
 from dmac.data.whitening import Whitening
 
@@ -441,25 +441,8 @@ class LevelPipeline(ViewPipeline):
     def _level(self, head: Any, x: Matrix) -> Array:
         return np.where(filled(x)[:, None], super()._level(head, x), 0.0)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What `restore` needs: a dict of numbers and a dict of arrays."""
-        numbers, arrays = super().state()
-        numbers |= {"spread": self.spread_, "weights": self.weights_}
-        if self.scaled_:
-            about = vars(self.scaled_)
-            numbers["scaled"] = {k: v for k, v in about.items() if isinstance(v, float)}
-            arrays |= {f"scaled.{k}": v for k, v in about.items() if isinstance(v, np.ndarray)}
-        return numbers, arrays
-
-    def restore(self, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
-        """Take over a `state` of a pipeline with the same parameters. Returns self."""
-        self.spread_ = numbers["spread"]
-        # Models of 0.2.0 have no scaled level, and do not say what the others weigh.
-        self.weights_ = numbers.get("weights", {"whitened": 1.0, "plain": self.spread_})
-        if "scaled" in numbers:
-            of_level = {k: v for k, v in arrays.items() if k.startswith("scaled.")}
-            arrays = {k: v for k, v in arrays.items() if k not in of_level}
-            self.scaled_ = self.scaled_level()
-            named = {k.removeprefix("scaled."): v for k, v in of_level.items()}
-            vars(self.scaled_).update(named | numbers["scaled"])
-        return super().restore(numbers, arrays)
+    def restore(self, tree: dict[str, Any]) -> Self:
+        """Take over the tree of a `state` of a pipeline with the same parameters. Returns self."""
+        if "scaled_" in tree:
+            tree = tree | {"scaled_": fitted(self.scaled_level(), tree["scaled_"])}
+        return super().restore(tree)

@@ -223,44 +223,29 @@ class ViewPipeline:
         roots[(values < 0) & (values >= -self.negligible_)] = 0
         return roots
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What `restore` needs: a dict of numbers and a dict of arrays."""
-        numbers = {
-            "rooted": self.root_,
-            "negligible": self.negligible_,
-            "widths": list(self.widths_),
-            "lengths": {name: rows.floor_ for name, rows in self.lengths_.items()},
-        }
-        if isinstance(self.rows_, LiftedRows):
-            numbers["lifted"] = {k: np.asarray(v).tolist() for k, v in vars(self.rows_).items()}
-        else:
-            numbers["floor"] = self.rows_.floor_
-        heads = dict(self.heads_)
-        if self.columns != "given":
-            heads["columns"], numbers["centred"] = self.scaler_, self.scaler_.with_mean
-        arrays = {
-            f"{name}.{key}": value
-            for name, head in heads.items()
-            for key, value in vars(head).items()
-            if isinstance(value, np.ndarray)
-        }
-        return numbers, arrays
+    def state(self) -> dict[str, Any]:
+        """What was fitted, of which :func:`dmac.compute.files.leaves` makes a tree of arrays."""
+        return {name: x for name, x in vars(self).items() if name.endswith("_")}
 
-    def restore(self, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
-        """Take over a `state` of a pipeline with the same parameters. Returns self."""
-        self.root_, self.negligible_ = numbers["rooted"], numbers["negligible"]
-        self.widths_, self.heads_ = tuple(numbers["widths"]), self._heads()
-        self.scaler_ = self._scaler(numbers.get("centred", False))
-        self.lengths_ = {name: RowNormalizer(floor) for name, floor in numbers["lengths"].items()}
-        if "lifted" in numbers:
-            self.rows_ = LiftedRows()
-            vars(self.rows_).update({k: np.array(v) for k, v in numbers["lifted"].items()})
-        else:
-            self.rows_ = RowNormalizer(numbers["floor"])
-        for key, value in arrays.items():
-            head, name = key.split(".")
-            setattr(self.heads_[head] if head in self.heads_ else self.scaler_, name, value)
-        return self
+    def restore(self, tree: dict[str, Any]) -> Self:
+        """Take over the tree of a `state` of a pipeline with the same parameters. Returns self."""
+        rows: Any = LiftedRows if "mean_" in tree["rows_"] else RowNormalizer
+        lengths, of_heads = tree.get("lengths_", {}), tree.get("heads_", {})
+        made: dict[str, Any] = {
+            "widths_": tuple(np.asarray(tree["widths_"]).tolist()),
+            "rows_": fitted(rows(), tree["rows_"]),
+            "lengths_": {name: fitted(RowNormalizer(), x) for name, x in lengths.items()},
+            "heads_": {name: fitted(x, of_heads[name]) for name, x in self._heads().items()},
+        }
+        if "scaler_" in tree:
+            made["scaler_"] = fitted(self._scaler(True), tree["scaler_"])
+        return fitted(self, tree | made)
+
+
+def fitted(of: Any, attributes: dict[str, Any]) -> Any:
+    """An object with the attributes that its fit left."""
+    vars(of).update(attributes)
+    return of
 
 
 class _Lazy:

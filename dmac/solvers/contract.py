@@ -121,38 +121,6 @@ class Outcome:
     membership: Array | None = None
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """All that a fit leaves to its estimator, and that a file holds of it.
-
-    Attributes
-    ----------
-    recipe : dmac.recipes.BaseRecipe
-        What the fit used.
-    n_anchors : int
-    n_features : tuple of int
-        Widths of the v views.
-    column_names : numpy.ndarray of shape (sum of the d_a,), object
-        None for columns without a name.
-    view_names : list of v str
-        What files call the views; empty without a name.
-    pipelines : list of v fitted pipelines
-    outcome : Outcome
-        In the order of the samples.
-    record : dict
-        How the data of a saved model came; see :func:`dmac.report.page`.
-    """
-
-    recipe: Any
-    n_anchors: int
-    n_features: tuple[int, ...]
-    column_names: Array
-    view_names: list[str]
-    pipelines: list[Any]
-    outcome: Outcome
-    record: dict[str, Any] = field(default_factory=dict)
-
-
 class Model(Protocol):
     """What a fit keeps of its solver: it embeds samples, and can be stored."""
 
