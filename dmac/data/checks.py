@@ -28,8 +28,6 @@ from dmac.data.source import (
     View,
     block_rows,
     check_finite,
-    check_kind,
-    is_on_disk,
 )
 
 #: Views with 2 to this many columns are narrow; from six columns on, unit rows work well.
@@ -62,6 +60,32 @@ def is_dask(x: object) -> bool:
 def has_dask(views: Views) -> bool:
     """Whether a view is a Dask array."""
     return any(is_dask(x.values) for x in as_named(views))
+
+
+def is_on_disk(x: object) -> bool:
+    """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
+    if isinstance(x, np.memmap):
+        return True
+    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
+
+
+def _check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
+    """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
+    if not getattr(getattr(x, "id", None), "valid", True):
+        raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
+    if np.dtype(x.dtype).kind not in kinds:
+        raise ValueError(
+            f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
+            "complex numbers, pandas.DataFrame(x) of records"
+        )
+    if len(x.shape) != 2:
+        raise ValueError(
+            f"{where} has {len(x.shape)} dimension(s), shape {tuple(x.shape)}; a view has two: "
+            "samples, features. A nested list is a list of views: pass [x] for one view"
+        )
+    if 0 in x.shape:
+        what = "samples" if x.shape[0] == 0 else "features"
+        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -103,9 +127,9 @@ def _as_matrix(given: Any, where: str) -> Matrix:
     """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
     x = _as_array(given, where)
     if scipy.sparse.issparse(x):
-        check_kind(x, where)
+        _check_kind(x, where)
         return _as_csr(x, where)
-    check_kind(x, where, "biufO")
+    _check_kind(x, where, "biufO")
     x = _of_objects(x, where) if x.dtype == object else x
     try:
         with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
@@ -236,7 +260,7 @@ def as_views(
     named = as_named(views)
     if columns is not None and n_features is not None:
         check_feature_names(named, columns, n_features)
-    if lazy and has_dask(named):
+    if lazy and any(is_dask(x.values) for x in named):
         return _dask_views(named, present, n_features)
     named = lined_up(named, incomplete)
     if not named:
@@ -244,7 +268,7 @@ def as_views(
     checked: list[View] = []
     for x in named:
         if streamed and is_on_disk(x.values):
-            check_kind(x.values, x.where)
+            _check_kind(x.values, x.where)
             checked.append(DiskView.of(x, incomplete=incomplete))
         else:
             many = most is not None and _is_long(x.values, most)
@@ -355,7 +379,7 @@ def _check_array(x: Any, where: str) -> None:
         )
     if np.isnan(x.shape).any():
         raise ValueError(f"{where} has an unknown size: call x.compute_chunk_sizes() first")
-    check_kind(x, where)
+    _check_kind(x, where)
 
 
 def _is_long(x: Any, most: int) -> bool:

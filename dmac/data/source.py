@@ -136,25 +136,6 @@ def with_measured(x: Array, measured: Flags) -> Array:
     return x
 
 
-def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
-    """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
-    if not getattr(getattr(x, "id", None), "valid", True):
-        raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
-    if np.dtype(x.dtype).kind not in kinds:
-        raise ValueError(
-            f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
-            "complex numbers, pandas.DataFrame(x) of records"
-        )
-    if len(x.shape) != 2:
-        raise ValueError(
-            f"{where} has {len(x.shape)} dimension(s), shape {tuple(x.shape)}; a view has two: "
-            "samples, features. A nested list is a list of views: pass [x] for one view"
-        )
-    if 0 in x.shape:
-        what = "samples" if x.shape[0] == 0 else "features"
-        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
-
-
 def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
     """Refuse NaN and infinity, and say where the first is and what to do.
 
@@ -196,13 +177,6 @@ def checked_rows(
             x = with_measured(x, measured[numbers] & ~lacking)
     check_finite(x, where, numbers)
     return x
-
-
-def is_on_disk(x: object) -> bool:
-    """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
-    if isinstance(x, np.memmap):
-        return True
-    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
 
 
 class DiskView(View):

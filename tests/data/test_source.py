@@ -6,9 +6,8 @@ import scipy.sparse
 import torch
 
 from dmac.data import source
-from dmac.data.checks import as_views
+from dmac.data.checks import as_views, is_on_disk
 from dmac.data.digest import digest
-from dmac.data.source import is_on_disk
 
 
 def views():
