@@ -31,11 +31,11 @@ import numpy as np
 import dmac
 from dmac._types import Array
 from dmac.data.cells import open_cells
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.named_views import NamedView, ending_of, number_of
 from dmac.data.names import in_order
 from dmac.data.readers import ENDINGS, READERS, Reading, is_data
-from dmac.data.source import Source
+from dmac.data.source import View
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -489,7 +489,7 @@ def _about(read: Reading) -> Any:
     return pd.concat(tables, axis=1) if tables else None
 
 
-def _say(read: Reading, checked: list[Source]) -> None:
+def _say(read: Reading, checked: list[View]) -> None:
     """Say which file became which view, which the classes, and what was decided otherwise."""
     n = read.views[0].values.shape[0]
     click.echo(f"{number_of(n, 'sample')}, {number_of(len(read.views), 'view')}")
@@ -580,7 +580,7 @@ def _read(
     read.views[:] = [replace(x, measured=reading["all_present"]) for x in read.views]
     if model is not None:
         read.views[:] = _in_order(read.views, model.view_names_)
-    _say(read, as_sources(read.views, streamed=True, incomplete=True, warns=warns))
+    _say(read, as_views(read.views, streamed=True, incomplete=True, warns=warns))
     return read
 
 
