@@ -55,8 +55,8 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     assert table.n.sum() == 100 and set(table.choice) == {"halves"}
     assert (table.gain > 1).all()
     assert list(level_choice.against_before(frame).columns) == [
-        "66 of the book",
         "34 of the test",
+        "66 of the book",
         "all",
     ]
     # A record for each run that is asked for, as a store has them.
