@@ -513,8 +513,8 @@ CLOSED_FORM = SpectralRecipe(
 )
 
 #: CLOSED_FORM as it was in version 0.2.0, with two levels of six anchor sets each, for stored runs
-#: and scripts that shall stay as they are. Its guard of row lengths is gone: on the 100 data sets at
-#: hand it kept none.
+#: and scripts that shall stay as they are. Its guard of row lengths is gone: on the 100 data sets
+#: at hand it kept none.
 CLOSED_FORM_0_2 = replace(
     CLOSED_FORM,
     name="closed_form_0_2",
