@@ -6,9 +6,9 @@
     python -m dmac suggest data.mat
     python -m dmac report data.mat --clusters 10 --out report.html
 
-The book has a page about it, and chapter 14 does the same in Python. Exit codes: 0 is success, 1 a
-problem with the data or a file, 2 a command that is not understood, 130 a fit that was interrupted,
-70 a fault of the program itself.
+The book has a page about it, and "Your own data" does the same in Python. Exit codes: 0 is success,
+1 a problem with the data or a file, 2 a command that is not understood, 130 a fit that was
+interrupted, 70 a fault of the program itself.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 )
 @_reading
 def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> None:
-    """Suggest how many groups DATA has: a hint, which chapter 15 of the book measures.
+    """Suggest how many groups DATA has: a hint, which the book measures.
 
     It draws the spectrum, and says which number each criterion prefers. One that only one of them
     prefers, or that changes with --from and --to, is no answer.

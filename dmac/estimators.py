@@ -1,7 +1,7 @@
 """Two scikit-learn estimators, from a list of views to labels: the closed form, and the network.
 
 :class:`dmac.AnchorGraphClustering` computes a closed form, :class:`dmac.DMAC` trains the paper's
-network; a recipe belongs to one of them. Chapter 14 of the book uses them on a reader's own data.
+network; a recipe belongs to one of them. "Your own data" in the book uses them.
 """
 
 from __future__ import annotations
@@ -435,8 +435,8 @@ class AnchorGraphClustering(MultiViewEstimator):
     membership_ : numpy.ndarray of shape (n, c)
         How sure the labels are: the share of a sample's links in the averaged graph that end in
         each cluster (:func:`dmac.closed_form.membership.memberships`). Rows sum to 1. It ranks
-        samples, and is no probability of being right: chapter 14 of the book measures it. Where a
-        part of Dask arrays was fitted, neither this nor the next; `predict_proba` gives it.
+        samples, and is no probability of being right: "Your own data" in the book measures it.
+        Where a part of Dask arrays was fitted, neither this nor the next; `predict_proba` gives it.
     confidence_ : numpy.ndarray of shape (n,)
         The membership of each sample in its own cluster.
     view_agreement_ : numpy.ndarray of shape (v,)

@@ -1,7 +1,7 @@
 """Choosing without labels: a graph on which labels can be judged, and the number of clusters.
 
-Chapter 12 of the book derives the graph and the Markov stability, chapter 14 uses this, and
-chapter 15 says how often the suggested number is right.
+Chapter 12 of the book derives the graph and the Markov stability, "Your own data" uses this, and
+"How many clusters?" says how often the suggested number is right.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dmac.compute.threads import threads_for
 from dmac.data.checks import as_views, check_no_views, check_seed
 from dmac.data.levels import LevelPipeline
 from dmac.data.source import View
-from dmac.recipes import CLOSED_FORM_2026_11, SpectralRecipe
+from dmac.recipes import CLOSED_FORM, SpectralRecipe
 from dmac.solvers.contract import Plan, solver_of
 from dmac.solvers.preparing import prepare
 
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000
 # Views count alike: their weights would depend on the number of clusters, which is sought.
-_RECIPE = CLOSED_FORM_2026_11
+_RECIPE = replace(CLOSED_FORM, view_weight="equal")
 # Labels of two graphs agree about as well as those of the best candidate.
 _NEARLY = 0.9
 
@@ -57,7 +57,7 @@ def averaged_graph(
     seed : int
         Draws the anchor sets.
     recipe : dmac.recipes.SpectralRecipe
-        CLOSED_FORM_2026_11, or what it is of few samples.
+        CLOSED_FORM with views that count alike, or what it is of few samples.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """What sets the clusters of a fit apart: the features by how far each cluster differs in them.
 
-Chapter 14 of the book reads such a table. No classes are needed, and one outlying sample does not
-decide the result.
+"Your own data" in the book reads such a table. No classes are needed, and one outlying sample does
+not decide the result.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Features in which anchor sets are drawn: views side by side and each alone, at every level.
 
-Chapter 12 of the book says why there are two levels.
+Chapter 12 of the book says why there are three levels.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Tensors and what is known about them in one file: safetensors with JSON in it, no pickle.
 
-Saved models, checkpoints and kept pre-trainings are such files. Chapter 14 of the book saves one.
+Saved models, checkpoints and kept pre-trainings are such files. "Your own data" in the book
+saves one.
 """
 
 from __future__ import annotations

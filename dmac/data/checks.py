@@ -1,6 +1,6 @@
 """Checks at the public boundary: what users pass as views and as labels.
 
-Chapter 14 of the book shows what they say.
+"Your own data" in the book shows what they say.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What tells one data set from another: a hash of the numbers in its views.
 
-A checkpoint (chapter 17 of the book) and a stored run are found again by it.
+A checkpoint ("The costs of a fit" in the book) and a stored run are found again by it.
 """
 
 from __future__ import annotations

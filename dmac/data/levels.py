@@ -254,14 +254,16 @@ def agreement_of_halves(x: Matrix, rank: int) -> float:
     Returns
     -------
     float
-        From 0 to 1; 0 if a half does not vary.
+        From 0 to 1; 0 if a half does not vary, or there is one sample.
     """
     n, d = x.shape
+    if n < 2:
+        return 0.0
     rng, total = np.random.default_rng(0), 0.0
     for _ in range(_SPLITS):
         first, second = (_left(x[:, part], rank) for part in np.array_split(rng.permutation(d), 2))
         p = min(first.shape[1], second.shape[1])
-        chance = max(first.shape[1], second.shape[1]) / max(n - 1, 1)
+        chance = max(first.shape[1], second.shape[1]) / (n - 1)
         if p and chance < 1:
             total += (((first.T @ second) ** 2).sum() / p - chance) / (1 - chance)
     return float(max(total / _SPLITS, 0.0))

@@ -1,7 +1,7 @@
 """Align views by the names of their samples, and compare feature names with those of a fit.
 
 Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
-in files. Chapter 14 of the book uses the estimator on a reader's own data frames.
+in files. "Your own data" in the book uses the estimator on a reader's own data frames.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Each kind of view is a class: arrays and sparse matrices in memory, arrays on di
 for which Dask is imported. :func:`dmac.data.checks.as_views` makes them of what users pass.
 
 A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in memory as a whole.
-Chapter 17 of the book says what that costs.
+"The costs of a fit" in the book says what that costs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fitted estimators on disk: one file of tensors and JSON in a folder, no pickle.
 
-Chapter 14 of the book saves one with :meth:`dmac.AnchorGraphClustering.save` and reads it with
+"Your own data" in the book saves one with :meth:`dmac.AnchorGraphClustering.save` and reads it with
 :func:`dmac.load_model`.
 """
 

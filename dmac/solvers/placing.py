@@ -1,6 +1,6 @@
 """Samples placed by a fitted model: new ones, those of the fit, and the rest of many, all alike.
 
-Chapter 17 of the book says when a fit takes a part of the samples and places the others.
+"The costs of a fit" in the book says when a fit takes a part of the samples and places the others.
 """
 
 from __future__ import annotations

@@ -236,6 +236,7 @@ def test_halves_agree_as_far_as_they_span_the_same_directions(kind):
     assert agreement_of_halves(kind(one), 3) == pytest.approx(1 / 3, abs=0.05)
     assert agreement_of_halves(kind(np.ones((300, 40))), 3) == 0
     assert 0 <= agreement_of_halves(kind(rng.normal(size=(7, 8))), 5) <= 1
+    assert agreement_of_halves(kind(np.ones((0, 8))), 1) == 0
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
