@@ -2,7 +2,7 @@
 
 `PUBLISHED` reads the paper's equations literally, `RELEASED` states the choices of the authors'
 implementation, `REVISED` is what the book made of the network, and `CLOSED_FORM` does without one.
-Chapters 11 and 12 of the book derive what is ours, chapter 13 compares it, and chapter 14 says
+Chapters 11 and 12 of the book derive what is ours, chapter 13 compares it, and "Your own data" says
 which to use.
 """
 

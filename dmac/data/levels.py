@@ -23,7 +23,7 @@ from dmac.data.linalg import (
     signed,
     stored,
 )
-from dmac.data.pipeline import ViewPipeline
+from dmac.data.pipeline import ViewPipeline, fitted
 from dmac.data.source import filled, with_measured
 from dmac.data.whitening import Whitening
 
@@ -254,14 +254,16 @@ def agreement_of_halves(x: Matrix, rank: int) -> float:
     Returns
     -------
     float
-        From 0 to 1; 0 if a half does not vary.
+        From 0 to 1; 0 if a half does not vary, or there is one sample.
     """
     n, d = x.shape
+    if n < 2:
+        return 0.0
     rng, total = np.random.default_rng(0), 0.0
     for _ in range(_SPLITS):
         first, second = (_left(x[:, part], rank) for part in np.array_split(rng.permutation(d), 2))
         p = min(first.shape[1], second.shape[1])
-        chance = max(first.shape[1], second.shape[1]) / max(n - 1, 1)
+        chance = max(first.shape[1], second.shape[1]) / (n - 1)
         if p and chance < 1:
             total += (((first.T @ second) ** 2).sum() / p - chance) / (1 - chance)
     return float(max(total / _SPLITS, 0.0))
@@ -361,6 +363,7 @@ class LevelPipeline(ViewPipeline):
     def fit_transform(
         self,
         x: Matrix,
+        label: str = "a view",
         every: Matrix | None = None,
         moments_of: Callable[[Callable[[Matrix], Matrix]], Moments] | None = None,
     ) -> Floats:
@@ -370,6 +373,8 @@ class LevelPipeline(ViewPipeline):
         ----------
         x : numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d_a)
             A view, or a part of one, from which root and floors are learned.
+        label : str
+            What messages call the view.
         every : scipy.sparse.csr_matrix, optional
             All samples, where x is a part: the directions are learned from them.
         moments_of : callable, optional
@@ -380,7 +385,7 @@ class LevelPipeline(ViewPipeline):
         -------
         numpy.ndarray of shape (n, sum of ``widths_``)
         """
-        (rows,) = self._fit_rows([x], x.shape)
+        (rows,) = self._fit_rows([x], x.shape, label)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
         self._learn(rows if every is None else self._unit_rows(every), moments_of)
@@ -395,7 +400,7 @@ class LevelPipeline(ViewPipeline):
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
             if self.halves and x.shape[1] >= _HALVES_COLUMNS:
-                self._weigh(rows, x)
+                self._weigh(scaled, rows, x)
         return np.hstack(levels)
 
     def transform(self, x: Matrix) -> Floats:
@@ -403,12 +408,12 @@ class LevelPipeline(ViewPipeline):
         levels = [super().transform(x)] if self.heads_ else []
         return np.hstack([*levels, *([self.scaled_.transform(x)] if self.scaled_ else [])])
 
-    def _weigh(self, rows: Matrix, x: Matrix) -> None:
+    def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
         """Weigh the levels by what halves of unit rows, and of the view's own (n, d), say."""
         some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
         of_rows, of_columns = (
             agreement_of_halves(one, self.n_clusters - 1)
-            for one in (rows[some], self.scaled_.in_units(x[some]))
+            for one in (rows[some], scaled.in_units(x[some]))
         )
         if best := max(of_rows, of_columns):  # else neither says a thing
             for name in self.weights_:
@@ -438,25 +443,8 @@ class LevelPipeline(ViewPipeline):
     def _level(self, head: Any, x: Matrix) -> Array:
         return np.where(filled(x)[:, None], super()._level(head, x), 0.0)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What `restore` needs: a dict of numbers and a dict of arrays."""
-        numbers, arrays = super().state()
-        numbers |= {"spread": self.spread_, "weights": self.weights_}
-        if self.scaled_:
-            about = vars(self.scaled_)
-            numbers["scaled"] = {k: v for k, v in about.items() if isinstance(v, float)}
-            arrays |= {f"scaled.{k}": v for k, v in about.items() if isinstance(v, np.ndarray)}
-        return numbers, arrays
-
-    def restore(self, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
-        """Take over a `state` of a pipeline with the same parameters. Returns self."""
-        self.spread_ = numbers["spread"]
-        # Models of 0.2.0 have no scaled level, and do not say what the others weigh.
-        self.weights_ = numbers.get("weights", {"whitened": 1.0, "plain": self.spread_})
-        if "scaled" in numbers:
-            of_level = {k: v for k, v in arrays.items() if k.startswith("scaled.")}
-            arrays = {k: v for k, v in arrays.items() if k not in of_level}
-            self.scaled_ = self.scaled_level()
-            named = {k.removeprefix("scaled."): v for k, v in of_level.items()}
-            vars(self.scaled_).update(named | numbers["scaled"])
-        return super().restore(numbers, arrays)
+    def restore(self, tree: dict[str, Any]) -> Self:
+        """Take over the tree of a `state` of a pipeline with the same parameters. Returns self."""
+        if "scaled_" in tree:
+            tree = tree | {"scaled_": fitted(self.scaled_level(), tree["scaled_"])}
+        return super().restore(tree)

@@ -13,14 +13,16 @@ from dataclasses import replace
 import pandas as pd
 
 import dmac
-from dmac.recipes import CLOSED_FORM_0_2
-from experiments import compare, evidence, records, sealed
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
+from experiments import compare, evidence, field, records, sealed
 from experiments.ideas.level_ideas import LevelIdea
-from experiments.run import Spec, run_name, settings_of
+from experiments.run import BASELINES, Spec, run_name, settings_of
 from experiments.studies import EVERY, SAME_SAMPLES
 
 #: The sets, and the recipe that all candidates are held against.
-SETS, BEFORE = (*EVERY, *sealed.SETS), "0.2.0"
+SETS, BEFORE, AFTER = (*EVERY, *sealed.SETS), "0.2.0", "0.3.0"
+#: The sets that all had been scored on, and those that the first test had sealed.
+GROUPS = {"34 of the test": list(sealed.SETS), "66 of the book": list(EVERY)}
 SEEDS = (1, 2)
 _BASE = replace(CLOSED_FORM_0_2, name="three levels", levels="all")
 #: Weights of the levels from the simplest: those by halves do without the guard of row lengths,
@@ -135,16 +137,71 @@ def by_kind(scores, candidates):
 
 def against_before(scores):
     """What every candidate gains over `BEFORE`: on the 66 sets, on the 34, and on all."""
-    groups = {"66 of the book": list(EVERY), "34 of the test": list(sealed.SETS), "all": list(SETS)}
     rows = {
         name: {
             group: compare.format_change(*gain(scores.loc[sets], name, BEFORE))
-            for group, sets in groups.items()
+            for group, sets in (GROUPS | {"all": list(SETS)}).items()
         }
         for name in scores
         if name != BEFORE and BEFORE in scores
     }
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def beside_pipelines(store):
+    """ACC and NMI in %, over the same two seeds, of both recipes and of the seven pipelines.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        A row for each set, columns by method and metric; the sets of the first test have their
+        samples shuffled for all methods, the others for ours. None while a run lacks.
+    """
+    found, rows = records.index(store), {}
+    ours = {AFTER: CLOSED_FORM, BEFORE: CLOSED_FORM_0_2}
+    ours = {name: ("DMAC", settings_of(recipe, sealed=True)) for name, recipe in ours.items()}
+    tested = sealed.studies_of()["pipelines"].variants
+    older = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
+    older |= {name: (name, field.field_settings(name)) for name in field.STANDARD}
+    for x in SETS:
+        for name, run in (ours | (tested if x in sealed.SETS else older)).items():
+            made = [found.get(run_name(x, *run, seed)) for seed in SEEDS]
+            if None in made:
+                return None
+            for metric in ("acc", "nmi"):
+                scores = [100 * (one.get("scores") or one["one_cluster"])[metric] for one in made]
+                rows.setdefault(x, {})[name, metric] = sum(scores) / len(scores)
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def over_each(scores):
+    """How far 0.3.0 is ahead of every other method of `beside_pipelines`, by group and metric."""
+    others = [name for name in scores.columns.unique(0) if name != AFTER]
+    rows = {
+        name: {
+            f"{metric.upper()}, {group}": compare.format_change(
+                *gain(scores.loc[sets].xs(metric, axis=1, level=1), AFTER, name)
+            )
+            for group, sets in GROUPS.items()
+            for metric in ("acc", "nmi")
+        }
+        for name in others
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def means_by_kind(scores, metric="acc"):
+    """Means of `beside_pipelines` by kind, within each group of sets, and over all of the group."""
+    kinds, tables = pd.Series({name: kind_of(name) for name in scores.index}), {}
+    for group, sets in GROUPS.items():
+        here = scores.loc[sets].xs(metric, axis=1, level=1)
+        table = here.groupby(kinds[sets]).mean()
+        table.loc["all"] = here.mean()
+        table.insert(
+            0, "sets", kinds[sets].value_counts().reindex(table.index, fill_value=len(sets))
+        )
+        tables[group] = table
+    return pd.concat(tables)
 
 
 def asked(store):

@@ -851,13 +851,13 @@ STUDIES = {
         {name: (name, field.field_settings(name)) for name in field.STANDARD},
         EVERY,
         FEW,
-        "13_evidence record_evidence 14_your_data",
+        "13_evidence record_evidence your_data",
     ),
     "field, cells and omics": Study(
         {name: (name, field.field_settings(name)) for name in field.CELLS_ONLY},
         tuple(name for name in EVERY if DATASETS[name].kind in ("cells", "omics")),
         FEW,
-        "13_evidence record_evidence 14_your_data",
+        "13_evidence record_evidence your_data",
     ),
     # Samples that lack views. Without any lacking there is nothing to fill in.
     "lacking views": Study(
@@ -865,13 +865,13 @@ STUDIES = {
         | _lacking(incomplete.OURS, "random", incomplete.RATES[1:]),
         incomplete.SETS,
         range(3),
-        "record_evidence 14_your_data",
+        "record_evidence your_data",
     ),
     "lacking views, others": Study(
         _lacking(incomplete.OTHERS, "random", incomplete.RATES[1:]),
         incomplete.SMALL,
         range(3),
-        "record_evidence 14_your_data",
+        "record_evidence your_data",
     ),
     **{
         f"lacking views, by {pattern}": Study(
@@ -912,13 +912,13 @@ STUDIES = {
         {"closed_form": (SURE, settings_of(CLOSED_FORM_0_2, of="DMAC", fits=10))},
         EVERY,
         range(1),
-        "14_your_data",
+        "your_data",
     ),
     "how sure, others": Study(
         {name: (SURE, peer_settings(name) | {"of": name, "fits": 1}) for name in ("SNF", "GMC")},
         tuple(name for name in EVERY if DATASETS[name].n_samples <= 2100),
         range(1),
-        "14_your_data",
+        "your_data",
         "how sure",
     ),
     # The labels of one thread beside those of two; REVISED trains, so on small sets alone.

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from dmac.compute.files import leaves, tree_of
 from dmac.data.levels import (
     LevelPipeline,
     Projection,
@@ -95,7 +96,7 @@ def test_new_samples_and_saved_states(levels, sparse):
     x = scipy.sparse.csr_matrix(view()) if sparse else view()
     made = pipeline(levels)
     fitted = made.fit_transform(x)
-    again = pipeline(levels).restore(*made.state())
+    again = pipeline(levels).restore(tree_of(dict(leaves(made.state()))))
     for rows in (slice(None), slice(5, 8)):
         np.testing.assert_allclose(made.transform(x[rows]), fitted[rows], atol=1e-12)
         np.testing.assert_array_equal(again.transform(x[rows]), made.transform(x[rows]))
@@ -235,6 +236,7 @@ def test_halves_agree_as_far_as_they_span_the_same_directions(kind):
     assert agreement_of_halves(kind(one), 3) == pytest.approx(1 / 3, abs=0.05)
     assert agreement_of_halves(kind(np.ones((300, 40))), 3) == 0
     assert 0 <= agreement_of_halves(kind(rng.normal(size=(7, 8))), 5) <= 1
+    assert agreement_of_halves(kind(np.ones((0, 8))), 1) == 0
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
