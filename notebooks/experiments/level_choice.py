@@ -42,6 +42,10 @@ DETAILS = {
     "anchor sets": {f"{n} sets": {"anchor_sets": n} if n != 6 else {} for n in (3, 4, 6)},
 }
 
+#: What the protocol does not name: whole views with their columns centred or standardised first,
+#: on the 34 sets as they were published.
+COLUMNS = {f"columns {how}": dict(columns=how) for how in ("centred", "standardised")}
+
 
 def load(name):
     """A data set by its name, or its number in the sealed test."""
@@ -90,6 +94,25 @@ def scores_of(store, weight=None):
         if all(record is not None for row in rows for record in row):
             columns[name] = [sum(map(_score, row)) / len(row) for row in rows]
     return pd.DataFrame(columns, index=list(SETS), dtype=float)
+
+
+def of_columns(store):
+    """What the changes of `COLUMNS` gain over `AFTER` by kind; None while a run lacks."""
+    found, scores = records.index(store), {}
+    for name, changes in ({AFTER: {}} | COLUMNS).items():
+        run = _run(changes, CLOSED_FORM)
+        made = [[found.get(run_name(x, *run, seed)) for seed in SEEDS] for x in sealed.SETS]
+        if any(record is None for row in made for record in row):
+            return None
+        scores[name] = [sum(map(_score, row)) / len(row) for row in made]
+    scores, rows = pd.DataFrame(scores, index=list(sealed.SETS)), {}
+    kinds = pd.Series({name: kind_of(name) for name in scores.index})
+    for kind in [*sorted(kinds.unique()), "all"]:
+        here = scores if kind == "all" else scores[kinds == kind]
+        gains = {name: gain(here, name, AFTER) for name in COLUMNS}
+        rows[kind] = {"sets": len(here)}
+        rows[kind] |= {name: compare.format_change(*one) for name, one in gains.items()}
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _score(record):
@@ -213,7 +236,13 @@ def asked(store):
         for run in runs:
             # Runs of the test itself are in its own file.
             specs += [Spec(name, *run, seed, "level choice") for name in SETS]
-    return specs
+    beside = [_run(changes, CLOSED_FORM) for changes in COLUMNS.values()]
+    return specs + [
+        Spec(name, *run, seed, "level choice")
+        for seed in SEEDS
+        for run in beside
+        for name in sealed.SETS
+    ]
 
 
 def missing(store):

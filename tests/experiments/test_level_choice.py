@@ -37,7 +37,7 @@ def test_sets_with_the_same_samples_count_once():
 def test_details_are_asked_for_beside_the_weight_that_was_chosen(monkeypatch, tmp_path):
     store = records.open_store(tmp_path)
     first = level_choice.asked(store)
-    assert len(first) == 2 * 100 * 5 and {s.seed for s in first} == {1, 2}
+    assert len(first) == 2 * (100 * 5 + 34 * 2) and {s.seed for s in first} == {1, 2}
     monkeypatch.setattr(level_choice, "chosen_weight", lambda _: "halves")
     recipes = [recipe_of(s.settings) for s in level_choice.asked(store)[::100][:14]]
     chosen = [r for r in recipes if r.level_weight == "halves"]
@@ -55,8 +55,8 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     assert table.n.sum() == 100 and set(table.choice) == {"halves"}
     assert (table.gain > 1).all()
     assert list(level_choice.against_before(frame).columns) == [
-        "66 of the book",
         "34 of the test",
+        "66 of the book",
         "all",
     ]
     # A record for each run that is asked for, as a store has them.
