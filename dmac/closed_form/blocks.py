@@ -94,7 +94,7 @@ def blocks_of(
         shares = of_level if recipe.level_weight == "spread" else [1.0] * v
         if recipe.blocks != "views" or v == 1:
             spreads = level == "plain" and recipe.plain_scale == "spread"
-            units = of_level if spreads else [1.0] * v
+            units = [p.spread_ if spreads else 1.0 for p in pipelines]
             x, of_views = _joint(parts, weights, units), tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
             blocks.append(Block(level, None, x, share, of_views))

@@ -20,10 +20,16 @@ WIDTHS = [(2, 3), (1, 4), (2, 2)]
 SPREADS = [0.9, 0.3, 0.6]
 
 
-def fitted(widths=WIDTHS, spreads=SPREADS):
-    """What pipelines know."""
-    weights = [{"whitened": 1.0, "plain": s, "scaled": s / 2} for s in spreads]
-    return [SimpleNamespace(widths_=w, weights_=one) for w, one in zip(widths, weights)]
+def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0):
+    """What pipelines know, where halves of the columns tell each other so far of unit rows."""
+    return [
+        SimpleNamespace(
+            widths_=width,
+            spread_=s,
+            weights_={"whitened": told, "plain": told * s, "scaled": s / 2},
+        )
+        for width, s in zip(widths, spreads)
+    ]
 
 
 def block_views(generator):
@@ -70,6 +76,9 @@ def test_plain_levels_side_by_side_are_in_units_of_their_spread(generator):
     d2 = torch.cdist(scaled[4].x, scaled[4].x) ** 2
     mean = sum(torch.cdist(b.x, b.x) ** 2 / s for s, b in zip(SPREADS, rows[5:])) / 3
     torch.testing.assert_close(d2, mean)
+    less = blocks_of(x, fitted(told=0.1), recipe(plain_scale="spread"))
+    torch.testing.assert_close(less[4].x, scaled[4].x)  # what halves say moves weights alone
+    assert less[4].weight == pytest.approx(scaled[4].weight / 10)
     alike = blocks_of(x, fitted(spreads=[0.0] * 3), recipe(plain_scale="spread"))
     assert alike[4].x.isfinite().all()
 
