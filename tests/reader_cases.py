@@ -1348,6 +1348,16 @@ STRANGE = [
         samples=["x", "y"],
     ),
     Case(
+        "trips have more columns, and are samples",
+        {
+            "x.csv": pd.DataFrame(NUMBERED_LINKS, columns=["from_stop", "to_stop"])
+            .assign(minutes=RNG.normal(size=len(NUMBERED_LINKS)).round(2), cost=2.5)
+            .to_csv(index=False)
+        },
+        paths=["x.csv"],
+        features=[["from_stop", "to_stop", "minutes", "cost"]],
+    ),
+    Case(
         "ids with a point for nothing are whole numbers",
         {
             "a.csv": table(VIEWS[0], IDS, "run"),

@@ -483,11 +483,12 @@ def check_edges(view: NamedView) -> None:
     """Refuse a list of edges, or warn of one of numbers, whose header does not say that it is one.
 
     Its first two columns are words or whole numbers of which they share more than half, nearly all
-    lines differ, and there is at most a third column.
+    lines differ, and there is at most a third column, or these two are called source and target.
     """
     columns = columns_of(view)[:_MOST_OF_EDGES]
     of_edges = [bool(marks(x.header) & _OF_EDGES) for x in columns[:2]]
-    few = 1 < view.values.shape[1] < 4 or all(of_edges)  # as Gephi writes it, with more columns
+    # Gephi writes more columns, and calls these two as they are.
+    few = len(columns) < 4 or all(whole(x.header) in _OF_EDGES for x in columns[:2])
     if not (few and columns[0].is_whole and columns[1].is_whole):
         return
     a, b = (x.text for x in columns[:2])
@@ -499,8 +500,12 @@ def check_edges(view: NamedView) -> None:
         return
     headed = view.features is not None or not {a[0], b[0]} & {*a[1:], *b[1:]}
     names = view.features or ([a[0], b[0]] if headed else [*range(len(columns))])
-    weights = [name for x, name in zip(columns[2:], names[2:]) if not x.is_text][-1:]
-    given = ", ".join(map(repr, [*names[:2], *weights]))
+    weights = [
+        name
+        for x, name in zip(columns[2:], names[2:])
+        if np.isfinite(x.parsed[0]).all() and (len(columns) == 3 or "weight" in marks(x.header))
+    ]
+    given = ", ".join(map(repr, [*names[:2], *weights[:1]]))
     weight = f", weight={weights[0]!r}" if weights else ""
     text = (
         f"{view.source} looks like a list of edges; a table with a row and a column for each node "

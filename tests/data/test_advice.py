@@ -153,6 +153,13 @@ LINES = {
         {},
         (12, 12),
     ),
+    "edges of Gephi without weights": (
+        EDGES.set_axis(["Source", "Target"], axis=1)
+        .assign(Type="Directed", Id=range(len(EDGES)))
+        .to_csv(index=False),
+        {},
+        (12, 12),
+    ),
     "edges of a kind": (EDGES.assign(kind="binds").to_csv(index=False), {}, (12, 12)),
     "units among numbers": ("id,a,b\nx,1,5 kg\ny,3,4\nz,4,8\n", {}, (3, 2)),
     "units between semicolons": ("id;a;b\n;kg;cm\nx;1,5;5\ny;3;4\nz;4;8\n", {}, (3, 2)),
