@@ -6,9 +6,9 @@
     python -m dmac suggest data.mat
     python -m dmac report data.mat --clusters 10 --out report.html
 
-The book has a page about it, and chapter 14 does the same in Python. Exit codes: 0 is success, 1 a
-problem with the data or a file, 2 a command that is not understood, 130 a fit that was interrupted,
-70 a fault of the program itself.
+The book has a page about it, and "Your own data" does the same in Python. Exit codes: 0 is success,
+1 a problem with the data or a file, 2 a command that is not understood, 130 a fit that was
+interrupted, 70 a fault of the program itself.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ import numpy as np
 
 import dmac
 from dmac._types import Array
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.named_views import NamedView, ending_of, number_of
 from dmac.data.names import in_order
 from dmac.data.readers import ENDINGS, READERS, Reading, is_data
-from dmac.data.source import Source
+from dmac.data.source import View
 from dmac.data.variables import open_cells
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
@@ -324,7 +324,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 )
 @_reading
 def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> None:
-    """Suggest how many groups DATA has: a hint, which chapter 15 of the book measures.
+    """Suggest how many groups DATA has: a hint, which the book measures.
 
     It draws the spectrum, and says which number each criterion prefers. One that only one of them
     prefers, or that changes with --from and --to, is no answer.
@@ -473,7 +473,7 @@ def _about(read: Reading) -> Any:
     return pd.concat(tables, axis=1) if tables else None
 
 
-def _say(read: Reading, checked: list[Source]) -> None:
+def _say(read: Reading, checked: list[View]) -> None:
     """Say which file became which view, which the classes, and what was decided otherwise."""
     n = read.views[0].values.shape[0]
     click.echo(f"{number_of(n, 'sample')}, {number_of(len(read.views), 'view')}")
@@ -551,7 +551,7 @@ def _read(
     read.views[:] = [replace(x, measured=reading["all_present"]) for x in read.views]
     if model is not None:
         read.views[:] = _in_order(read.views, model.view_names_)
-    _say(read, as_sources(read.views, streamed=True, incomplete=True, warns=warns))
+    _say(read, as_views(read.views, streamed=True, incomplete=True, warns=warns))
     return read
 
 

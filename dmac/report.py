@@ -29,11 +29,11 @@ from dmac._types import Array, Integers, Views
 from dmac._version import VERSION
 from dmac._warn import ViewWarning, warn
 from dmac.closed_form.votes import unit_rows
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView
 from dmac.data.names import in_order, index_of
-from dmac.data.source import Source
+from dmac.data.source import View
 from dmac.data.vocabulary import Column, as_text
 from dmac.diagnostics import gaussian_like
 from dmac.estimators import AnchorGraphClustering, MultiViewEstimator, numbered_by_size
@@ -108,11 +108,10 @@ def page(
     _check_settings(model, seeds)
     with warnings.catch_warnings(record=True, action="always") as said:
         warns = solver_of(get_recipe(model.recipe)).takes_incomplete
-        checked = as_sources(views, streamed=True, incomplete=True, warns=warns)
-        named = [x.view for x in checked]
+        checked = as_views(views, streamed=True, incomplete=True, warns=warns)
         n = checked[0].shape[0]
-        samples = _as_text(named[0].samples, "", n)
-        columns = [_as_text(x.view.features, "column ", x.shape[1]) for x in checked]
+        samples = _as_text(checked[0].samples, "", n)
+        columns = [_as_text(x.features, "column ", x.shape[1]) for x in checked]
         classes = in_order(classes, index_of(views), "classes", "views")
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
@@ -124,7 +123,7 @@ def page(
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():
         warn(text, category)
-    names = [x.name or x.where for x in named]
+    names = [x.name or x.where for x in checked]
     lacking = np.asarray(getattr(model, "n_missing_", np.zeros(len(names), int))).tolist()
     kept = record or getattr(model, "record_", {})
     table = table_of(model)
@@ -175,12 +174,12 @@ def _as_text(given: Iterable[Any] | None, what: str, count: int) -> list[str]:
     return list(map(str, names))
 
 
-def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> dict[str, Any]:
+def _compared(model: MultiViewEstimator, checked: list[View], seeds: int) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
     n, c, first = checked[0].shape[0], model.n_clusters, _seed(model)
     rows = _drawn(checked)
     drawn = [x.rows(rows) for x in checked]
-    some = [NamedView(x, of.view.name) for x, of in zip(drawn, checked)]
+    some = [NamedView(x, of.name) for x, of in zip(drawn, checked)]
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=ViewWarning):
         fits = _fits(model, some, first, seeds, n <= _SAMPLES)
@@ -295,7 +294,7 @@ def _about(table: Any, samples: list[str], labels: Integers) -> list[tuple[str, 
     return told
 
 
-def _check_fit(model: MultiViewEstimator, views: Views, checked: list[Source]) -> None:
+def _check_fit(model: MultiViewEstimator, views: Views, checked: list[View]) -> None:
     """Refuse other samples than those of the fit, in another order, or with what a mask hid."""
     labels, expected = model.predict(views), len(model.labels_)
     if len(labels) != expected:
@@ -378,7 +377,7 @@ def _colour(k: int) -> str:
 
 def _features(
     views: Views,
-    checked: list[Source],
+    checked: list[View],
     labels: Integers,
     names: list[str],
     columns: list[list[str]],
@@ -419,11 +418,12 @@ def _features(
 
 def _digits(means: list[float]) -> int:
     """Significant digits by which the largest of some means can be told from the others."""
-    between = np.nanmax(np.abs(means)) / max(np.ptp(np.nan_to_num(means)), 1e-300)
-    return int(np.clip(2 + np.ceil(np.log10(max(between, 10))), 3, 12))
+    told = [x for x in means if x == x] or [0.0]
+    between = max(map(abs, told)) / (np.ptp(told) or np.inf)
+    return int(np.clip(2 + np.ceil(np.log10(max(between, 10))), 3, 6))
 
 
-def _means(checked: list[Source], labels: Integers, chosen: list[int]) -> dict[int, list[float]]:
+def _means(checked: list[View], labels: Integers, chosen: list[int]) -> dict[int, list[float]]:
     """The mean of some columns in each cluster, over the samples that have the view.
 
     The columns of all views are counted in one row.
@@ -443,15 +443,15 @@ def _means(checked: list[Source], labels: Integers, chosen: list[int]) -> dict[i
 
 def seeds_agree(model: MultiViewEstimator, views: Views) -> float:
     """The mean ARI of a fit with two others of the next seeds, of up to 2000 samples."""
-    checked = as_sources(views, streamed=True, incomplete=True)
+    checked = as_views(views, streamed=True, incomplete=True)
     rows = _drawn(checked)
-    some = [NamedView(x.rows(rows), x.view.name) for x in checked]
+    some = [NamedView(x.rows(rows), x.name) for x in checked]
     with warnings.catch_warnings(action="ignore"):  # the fit itself has said it
         fits = _fits(model, some, _seed(model), 3, len(rows) == len(model.labels_))
     return _mean_ari([fit.labels_ for fit in fits])
 
 
-def _drawn(checked: list[Source]) -> Integers:
+def _drawn(checked: list[View]) -> Integers:
     """The samples that are fitted again, in their order."""
     return np.sort(np.random.default_rng(0).permutation(checked[0].shape[0])[:_SAMPLES])
 

@@ -1,4 +1,4 @@
-"""The chart of chapter 14, which recipe for which data, narrow enough for a telephone."""
+"""The chart of "Your own data", which recipe for which data, narrow enough for a telephone."""
 
 from draw_model import BLUE, FIXED, GREEN, ORANGE, arrow, labelled, picture, text, words
 

@@ -1,26 +1,27 @@
 """Anchor-graph clustering, step by step: the picture of chapter 12."""
 
-from draw_model import BLUE, FIXED, GREEN, ORANGE, PURPLE, RED, arrow, labelled, picture, text
+from draw_model import BLUE, FIXED, GREEN, ORANGE, PURPLE, RED, arrow, dot, labelled, picture, text
 
 WIDTH, HEIGHT = 640, 372
 
-#: The steps in the order of reading: middle, width, colour, lines.
-STEPS = {
-    "views": (66, 60, 112, BLUE, ("views,", "unit rows")),
-    "levels": (236, 60, 156, BLUE, ("two levels:", "whitened, plain")),
-    "blocks": (420, 60, 140, BLUE, ("blocks: all views,", "each view")),
-    "sets": (574, 60, 116, ORANGE, ("anchor sets", "in each block")),
-    "graph": (540, 186, 184, GREEN, ("one averaged graph", "G = B Bᵀ, never formed")),
-    "filter": (312, 186, 176, PURPLE, ("eigenvectors, weighed", "by the filter")),
-    "labels": (92, 186, 164, PURPLE, ("unit rows, k-means:", "labels")),
-    "votes": (312, 312, 216, ORANGE, ("votes: filtered rows and", "a learned map join each block")),
-    "guard": (92, 312, 164, RED, ("guard: are the labels", "with votes as stable?")),
-}
+#: The steps in the order of reading: middle, width, colour, lines, and the number of its section in
+#: chapter 12.
+STEPS = (
+    (66, 60, 112, BLUE, ("views, as they", "are given"), ""),
+    (236, 60, 156, BLUE, ("levels: whitened,", "plain, scaled"), 1),
+    (412, 60, 124, ORANGE, ("anchor sets: all", "views, each view"), 2),
+    (566, 60, 132, GREEN, ("views weighed by", "others' support"), 3),
+    (540, 186, 184, GREEN, ("one averaged graph", "G = B Bᵀ, never formed"), 4),
+    (312, 186, 176, PURPLE, ("eigenvectors, weighed", "by the filter"), 5),
+    (92, 186, 164, PURPLE, ("unit rows, k-means:", "labels"), 7),
+    (312, 312, 216, ORANGE, ("votes: filtered rows and", "a learned map join each block"), 6),
+    (92, 312, 164, RED, ("guard: are the labels", "with votes as stable?"), 7),
+)
 ARROWS = (
     ((122, 60), (158, 60)),
     ((314, 60), (350, 60)),
-    ((490, 60), (516, 60)),
-    ((574, 88), (574, 158)),
+    ((474, 60), (500, 60)),
+    ((566, 88), (566, 158)),
     ((448, 186), (400, 186)),
     ((224, 186), (174, 186)),
     ((312, 214), (312, 284)),
@@ -37,6 +38,10 @@ def draw():
     str
         An SVG file.
     """
-    drawn = [arrow(*points) for points in ARROWS] + [labelled(*step) for step in STEPS.values()]
+    drawn = [arrow(*points) for points in ARROWS]
+    for x, y, width, colour, lines, number in STEPS:
+        drawn.append(labelled(x, y, width, colour, lines))
+        if number:
+            drawn.append(dot(x - width / 2 + 2, y - 28, number, colour, 10))
     drawn.append(text(484, 302, "once more", True))
     return picture("Anchor-graph clustering, step by step", WIDTH, HEIGHT, FIXED, drawn)

@@ -365,7 +365,7 @@ def test_a_model_numbered_by_size_is_a_copy(recipe, small_views):
     np.testing.assert_array_equal(model.predict(views), predicted)
     if recipe == "closed_form":
         shares, again = model.predict_proba(views), numbered.predict_proba(views)
-        np.testing.assert_array_equal(again[:, turned], shares)
+        np.testing.assert_allclose(again[:, turned], shares, rtol=1e-12)  # sums in another order
         np.testing.assert_array_equal(numbered.membership_[:, turned], model.membership_)
 
 

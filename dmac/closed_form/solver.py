@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 import torch
@@ -36,7 +35,6 @@ from dmac.closed_form.completion import (
     warn_of_patterns,
     with_graphs,
 )
-from dmac.closed_form.lengths import keep_lengths
 from dmac.closed_form.membership import link_ends, memberships
 from dmac.closed_form.model import Ballot, SpectralModel, Stage
 from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
@@ -53,10 +51,10 @@ from dmac.closed_form.votes import (
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
-from dmac.data.source import Source
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     Outcome,
+    Plan,
     Prepared,
     Solver,
     check_anchors,
@@ -153,25 +151,18 @@ class SpectralSolver(Solver):
 
     takes_incomplete = True
 
-    @property
-    def stages(self) -> int:
-        """Graphs, eigenvectors and every round of votes."""
-        return 2 + self.recipe.vote_rounds
-
-    def n_fitted(self, n_samples: int, n_clusters: int) -> int:
-        """All samples, or ``fit_samples`` of more."""
-        check_clusters(n_samples, n_clusters)
-        most, more = self.recipe.fit_samples, self.recipe.fit_of_cluster * n_clusters
-        return n_samples if most is None else min(n_samples, max(most, more))
-
-    def effective(self, n_samples: int, n_clusters: int) -> tuple[Self, int]:
-        """The solver for a fit of n samples, and m; sizes that do not fit are refused.
+    def plan(self, n_samples: int, widths: Sequence[int], n_clusters: int) -> Plan:
+        """The plan of a fit: of all samples, or of ``fit_samples`` of more; others are refused.
 
         Where m is free and too small for k, its recipe is one for so few samples: k + 1 anchors, or
-        all n samples and n - 1 neighbours.
+        all n samples and n - 1 neighbours. The work is that of two Lloyd steps and of the graph,
+        all sets; steps are the graphs, the eigenvectors and every round of votes.
         """
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
+        if recipe.fit_samples is not None:
+            n = min(n, max(recipe.fit_samples, recipe.fit_of_cluster * c))
+            check_clusters(n, c)
         m = recipe.n_anchors
         if m is None:
             m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
@@ -185,41 +176,31 @@ class SpectralSolver(Solver):
                 m = min(n, recipe.n_neighbors + 1)
                 recipe = replace(recipe, n_anchors=m, n_neighbors=m - 1)
         check_anchors(n, m, recipe.n_neighbors)
-        return type(self)(recipe), m
-
-    def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
-        """Multiplications of two Lloyd steps and of the graph, all sets."""
-        recipe = self.recipe
-        components = max(1, round(recipe.components * n_clusters))
-        most = [components, recipe.plain_components]
-        if "scaled" in LEVELS[recipe.levels]:
-            most.append(SCALED_COLUMNS)
-        total = sum(min(w, m) for w in widths for m in most)
-        return 3 * n_samples * n_anchors * total * recipe.anchor_sets
-
-    def pipelines(self, n_views: int, n_clusters: int) -> list[LevelPipeline]:
-        """One a view, with the levels of the recipe."""
-        recipe = self.recipe
-        width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-        if n_views != len(weights := given_weights(recipe, n_views)):
+        if len(widths) != len(weights := given_weights(recipe, len(widths))):
             raise ValueError(
-                f"view_weight has {len(weights)} weights, and there are {n_views} views"
+                f"view_weight has {len(weights)} weights, and there are {len(widths)} views"
             )
-        ridge, plain, columns = recipe.whitening_ridge, recipe.plain_components, recipe.columns
-        given = recipe.root, recipe.levels, width, ridge, plain, columns, n_clusters
-        scaled = recipe.scaled_components, recipe.scaled_weight
-        return [LevelPipeline(*given, *scaled) for _ in range(n_views)]
-
-    def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
-        """Keep the lengths of rows in views that differ by nothing else."""
-        if self.recipe.length_guard and self.recipe.columns == "given":
-            keep_lengths(views, pipelines, warns)
+        most, plain = max(1, round(recipe.components * c)), recipe.plain_components
+        given = recipe.root, recipe.levels, most if recipe.components else None
+        given += recipe.whitening_ridge, plain, recipe.columns, c
+        columns = [most, plain, *[SCALED_COLUMNS] * ("scaled" in LEVELS[recipe.levels])]
+        return Plan(
+            recipe=recipe,
+            n_clusters=c,
+            n_fitted=n,
+            n_anchors=m,
+            pipelines=[
+                LevelPipeline(*given, recipe.scaled_components, recipe.level_weight == "halves")
+                for _ in widths
+            ],
+            work=3 * m * sum(min(w, r) for w in widths for r in columns) * recipe.anchor_sets,
+            n_steps=2 + recipe.vote_rounds,
+        )
 
     def solve(
         self,
         prepared: Prepared,
-        n_clusters: int,
-        n_anchors: int,
+        plan: Plan,
         generator: torch.Generator,
     ) -> Outcome:
         r"""Cluster prepared views by the eigenvectors of their averaged graph.
@@ -235,7 +216,7 @@ class SpectralSolver(Solver):
            (`rare_groups`).
         """
         announce("graphs")
-        fit = self.ready(prepared, n_clusters, n_anchors, generator)
+        fit = self.ready(prepared, plan, generator)
         drawn = self.drawn(fit)
         announce("eigenvectors")
         graph = AveragedGraph(averaged(drawn))
@@ -243,20 +224,18 @@ class SpectralSolver(Solver):
         spectra = self.voted(fit, drawn, graph, first)
         return self.outcome(fit, drawn, graph, spectra)
 
-    def ready(
-        self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
-    ) -> Fit:
+    def ready(self, prepared: Prepared, plan: Plan, generator: torch.Generator) -> Fit:
         """Weigh the views by the graphs of each alone, and fill in what samples lack, if needed."""
         recipe, views, pipelines = self.recipe, prepared.views, prepared.pipelines
         blocks, present, v = blocks_of(views, pipelines, recipe), present_views(views), len(views)
-        fit = Fit(recipe, prepared, n_clusters, n_anchors, generator, views, blocks)
+        fit = Fit(recipe, prepared, plan.n_clusters, plan.n_anchors, generator, views, blocks)
         fills, weights, completion = self.completes(present), None, None
         if not (fills or self.weighs(v)):
             return fit
         enough = with_graphs(present, recipe.n_neighbors) if fills else np.ones(v, bool)
         single = fit.draw(single_view_blocks(blocks, enough))
         if self.weighs(v):
-            weights = view_weights(single, v, n_clusters)
+            weights = view_weights(single, v, plan.n_clusters)
             weighed = single_view_blocks(blocks_of(views, pipelines, recipe, weights), enough)
             single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
         if fills:
@@ -295,7 +274,7 @@ class SpectralSolver(Solver):
         u = graph.to_samples(lift)
         z = filtered(u, values, c, recipe)
         clusters = fit.clusters(z) if ends else None
-        return Spectrum(Stage(base, ballots, values, lift), u, z, clusters)
+        return Spectrum(Stage(values, lift, base, ballots), u, z, clusters)
 
     def voted(
         self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Spectrum
@@ -364,7 +343,7 @@ class SpectralSolver(Solver):
             weights=fit.weights,
             cut=rare is not None,
         )
-        titles = [pipeline.title for pipeline in prepared.pipelines]
+        titles = [x.where for x in prepared.sources]
         warn_of_one_view(model.support, titles)
         warn_of_patterns(present, labels, c, self.recipe.n_neighbors, titles)
         shares = memberships(graph.rows, model.ends)

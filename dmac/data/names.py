@@ -1,7 +1,7 @@
 """Align views by the names of their samples, and compare feature names with those of a fit.
 
 Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
-in files. Chapter 14 of the book uses the estimator on a reader's own data frames.
+in files. "Your own data" in the book uses the estimator on a reader's own data frames.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def in_order(x: Any, names: Any, what: str, others: str) -> Any:
     return x
 
 
-def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
+def lined_up(views: list[NamedView], incomplete: bool = False) -> list[NamedView]:
     """Put the rows of views into one order, by the names of their samples.
 
     It is the order of the first view that has names; those that the next ones add come after. A
@@ -75,7 +75,7 @@ def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
 
     Parameters
     ----------
-    views : list of v views, or one
+    views : list of v NamedView
     incomplete : bool
         Whether samples may lack views.
 
@@ -91,7 +91,6 @@ def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
         other samples, and they share none, a view without names is beside them, or no sample may
         lack a view.
     """
-    views = as_named(views)
     for x in views:
         _check_rows(x)
     _doubt_places(views)
@@ -331,13 +330,12 @@ def _some(names: Iterable[Any] | None) -> str:
     return ", ".join([*shown, "..."] if len(names) > _EXAMPLES else shown)
 
 
-def column_names(views: Views, n_features: Sequence[int]) -> Array:
-    """Names of the columns of all views, side by side: (sum of the d_a,), object.
+def column_names(views: Iterable[NamedView]) -> Array:
+    """Names of the columns of all matrices, side by side: (sum of the d_a,), object.
 
-    They are None for the columns of a view whose names are not all text. ``n_features`` are the
-    widths of the views.
+    They are None for the columns of a view whose names are not all text.
     """
-    named = [_texts(x) or [None] * d for x, d in zip(as_named(views), n_features)]
+    named = [_texts(x) or [None] * x.values.shape[1] for x in views]
     return np.array([name for names in named for name in names], dtype=object)
 
 
@@ -347,16 +345,17 @@ def _texts(view: NamedView) -> list[Any]:
     return names if all(isinstance(name, str) for name in names) else []
 
 
-def check_feature_names(views: Views, fitted: Array, n_features: Sequence[int]) -> None:
+def check_feature_names(
+    views: Sequence[NamedView], fitted: Array, n_features: Sequence[int]
+) -> None:
     """Compare the columns of new views with those that a model was ``fitted`` on.
 
     ``ValueError`` if a view has other columns than the fitted one, or the same in another order.
     Names that are no text are not compared, and views without names pass with a ``UserWarning``
     where the model has some.
     """
-    views = as_named(views)
     if len(views) != len(n_features):
-        return  # check_views counts the views
+        return  # they are counted by themselves
     unnamed = []
     for x, names in zip(views, np.split(fitted, np.cumsum(n_features)[:-1])):
         new, old = _texts(x), [name for name in names if isinstance(name, str)]

@@ -24,7 +24,7 @@ from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
 from dmac.data.checks import check_labels
 from dmac.data.known_classes import agreed, having_name, known_classes
-from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, natural
+from dmac.data.named_views import NamedView, as_named, called, counts, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import (
@@ -236,7 +236,7 @@ def read_views(
     views = [replace(x, name=f"{x.name} of {x.source}") if count[x.name] > 1 else x for x in views]
     _warn_of_rows(views, transposed)
     orders = {tuple(x.samples or ()) for x in views}
-    views = lined_up(views, incomplete=True)
+    views = lined_up(as_named(views), incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
     classes, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
     labels = None if classes is None else check_labels(classes)

@@ -14,16 +14,22 @@ from dmac.closed_form.blocks import (
     side_by_side,
     single_view_blocks,
 )
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM_0_2
 
 WIDTHS = [(2, 3), (1, 4), (2, 2)]
 SPREADS = [0.9, 0.3, 0.6]
 
 
-def fitted(widths=WIDTHS, spreads=SPREADS):
-    """What pipelines know."""
-    weights = [{"whitened": 1.0, "plain": s, "scaled": s / 2} for s in spreads]
-    return [SimpleNamespace(widths_=w, weights_=one) for w, one in zip(widths, weights)]
+def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0):
+    """What pipelines know, where halves of the columns tell each other so far of unit rows."""
+    return [
+        SimpleNamespace(
+            widths_=width,
+            spread_=s,
+            weights_={"whitened": told, "plain": told * s, "scaled": s / 2},
+        )
+        for width, s in zip(widths, spreads)
+    ]
 
 
 def block_views(generator):
@@ -31,7 +37,7 @@ def block_views(generator):
 
 
 def recipe(**changes):
-    return dataclasses.replace(CLOSED_FORM, **changes)
+    return dataclasses.replace(CLOSED_FORM_0_2, **changes)
 
 
 def test_all_blocks_in_order(generator):
@@ -70,6 +76,9 @@ def test_plain_levels_side_by_side_are_in_units_of_their_spread(generator):
     d2 = torch.cdist(scaled[4].x, scaled[4].x) ** 2
     mean = sum(torch.cdist(b.x, b.x) ** 2 / s for s, b in zip(SPREADS, rows[5:])) / 3
     torch.testing.assert_close(d2, mean)
+    less = blocks_of(x, fitted(told=0.1), recipe(plain_scale="spread"))
+    torch.testing.assert_close(less[4].x, scaled[4].x)  # what halves say moves weights alone
+    assert less[4].weight == pytest.approx(scaled[4].weight / 10)
     alike = blocks_of(x, fitted(spreads=[0.0] * 3), recipe(plain_scale="spread"))
     assert alike[4].x.isfinite().all()
 
@@ -107,7 +116,7 @@ def test_one_view_is_the_joint_block(generator):
 
 def test_features_have_the_mean_of_the_views_products():
     views = [torch.randn(9, d, dtype=torch.float64) for d in (3, 5, 2)]
-    found = side_by_side(views, CLOSED_FORM)
+    found = side_by_side(views, CLOSED_FORM_0_2)
     np.testing.assert_allclose(found @ found.T, sum(x @ x.T for x in views) / 3, rtol=1e-12)
 
 
