@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 import numpy as np
 import torch
@@ -26,7 +25,7 @@ from dmac.closed_form.blocks import (
 from dmac.closed_form.completion import Completion, ridge_map
 from dmac.closed_form.membership import memberships
 from dmac.closed_form.votes import ballot, filtered, ratio_rows, unit_rows, voters
-from dmac.compute.files import built, leaves, tree_of
+from dmac.compute.files import leaves
 from dmac.data.levels import LEVELS, LevelPipeline
 from dmac.recipes import SpectralRecipe
 
@@ -228,22 +227,8 @@ class SpectralModel:
         return replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Tensors by name."""
+        """Tensors by name, of which `SpectralSolver.restore` makes the model again."""
         return dict(leaves({name: x for name, x in vars(self).items() if name not in _GIVEN}))
-
-    @classmethod
-    def restore(
-        cls,
-        state: dict[str, Tensor],
-        recipe: SpectralRecipe,
-        n_clusters: int,
-        pipelines: list[LevelPipeline],
-        device: torch.device,
-        dtype: torch.dtype,
-    ) -> Self:
-        """Rebuild a model from its `state_dict`."""
-        tree = tree_of(state) | dict(zip(_GIVEN, (recipe, n_clusters, pipelines)))
-        return built(cls, tree, lambda x: torch.as_tensor(x).to(device, dtype))
 
 
 def _n_placing(sets: AnchorSets) -> int:

@@ -5,6 +5,7 @@ Chapter 12 of the book derives the recipe, chapter 13 measures it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -48,6 +49,7 @@ from dmac.closed_form.votes import (
     ratio_rows,
     voters,
 )
+from dmac.compute.files import built, tree_of
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
@@ -113,15 +115,16 @@ class Fit:
         v = len(self.views)
         return draw_graphs(blocks, v, self.recipe, self.n_anchors, self.generator, voting)
 
-    def clusters(self, z: Array) -> KMeans:
-        """K-means of rows (n, d)."""
+    def clustered(self, spectrum: Spectrum) -> Clustered:
+        """A spectrum with the k-means of its rows."""
         seed = int(torch.randint(2**31 - 1, (), generator=self.generator))
-        return kmeans(z, self.n_clusters, seed, n_init=self.recipe.final_n_init)
+        found = kmeans(spectrum.z, self.n_clusters, seed, n_init=self.recipe.final_n_init)
+        return Clustered(spectrum.stage, spectrum.u, spectrum.z, found)
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The leading eigenvectors of one graph of a fit, and their clusters.
+    """The leading eigenvectors of one graph of a fit.
 
     Attributes
     ----------
@@ -130,14 +133,18 @@ class Spectrum:
     u : numpy.ndarray of shape (n, K)
         Eigenvectors, times the roots of the samples' shares.
     z : numpy.ndarray of shape (n, d)
-        What k-means saw: filtered rows, or those of the cut.
-    clusters : sklearn.cluster.KMeans or None
-        Where a round of votes follows another, only the last has clusters.
+        What k-means sees: filtered rows, or those of the cut.
     """
 
     stage: Stage
     u: Array
     z: Array
+
+
+@dataclass(frozen=True)
+class Clustered(Spectrum):
+    """A `Spectrum` with its clusters."""
+
     clusters: KMeans
 
 
@@ -170,8 +177,8 @@ class SpectralSolver(Solver):
                 if n < 2 * c:
                     fewer = f", or ask for at most {n // 2} clusters" if n >= 4 else ""
                     raise ValueError(
-                        f"{n} samples are too few for n_clusters = {c}: pass at least two a "
-                        f"cluster, {2 * c}{fewer}"
+                        f"{n} samples are too few for n_clusters = {c}: of so few pass at least "
+                        f"two a cluster, {2 * c}{fewer}"
                     )
                 m = min(n, recipe.n_neighbors + 1)
                 recipe = replace(recipe, n_anchors=m, n_neighbors=m - 1)
@@ -220,9 +227,9 @@ class SpectralSolver(Solver):
         drawn = self.drawn(fit)
         announce("eigenvectors")
         graph = AveragedGraph(averaged(drawn))
-        first = self.eigen(fit, graph, [item.sets for item in drawn], [])
-        spectra = self.voted(fit, drawn, graph, first)
-        return self.outcome(fit, drawn, graph, spectra)
+        first = fit.clustered(self.eigen(fit, graph, [item.sets for item in drawn], []))
+        stages, last = self.voted(fit, drawn, graph, first)
+        return self.outcome(fit, drawn, graph, stages, first, last)
 
     def ready(self, prepared: Prepared, plan: Plan, generator: torch.Generator) -> Fit:
         """Weigh the views by the graphs of each alone, and fill in what samples lack, if needed."""
@@ -250,7 +257,7 @@ class SpectralSolver(Solver):
     ) -> tuple[Completion, list[Tensor]]:
         """What fills in the views, by the graphs of single ones, and the views with that."""
         views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
-        spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [], ends=False)
+        spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [])
         stage, phi = spectrum.stage, spectrum.z
         fitted = fit_completion(views, widths, present_views(views), phi, fit.n_clusters)
         completion = Completion(stage.values, stage.lift, *fitted, enough, silent_views(views))
@@ -266,37 +273,35 @@ class SpectralSolver(Solver):
         graph: AveragedGraph,
         base: list[AnchorSets],
         ballots: list[Ballot],
-        ends: bool = True,
     ) -> Spectrum:
-        """The leading eigenvectors of a graph, weighed by the filter; their k-means if it ends."""
+        """The leading eigenvectors of a graph, weighed by the filter."""
         recipe, c = self.recipe, fit.n_clusters
         values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, recipe))
         u = graph.to_samples(lift)
-        z = filtered(u, values, c, recipe)
-        clusters = fit.clusters(z) if ends else None
-        return Spectrum(Stage(values, lift, base, ballots), u, z, clusters)
+        return Spectrum(Stage(values, lift, base, ballots), u, filtered(u, values, c, recipe))
 
     def voted(
-        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Spectrum
-    ) -> list[Spectrum]:
-        """The first graph's, and those of graphs in which votes join that of ``drawn``."""
+        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Clustered
+    ) -> tuple[list[Stage], Clustered]:
+        """The stages of the first graph, and of those in which votes join that of ``drawn``.
+
+        And the last spectrum: rounds in between need no clusters.
+        """
         base, blocks = averaged(drawn), [item.block for item in drawn]
-        features, spectra, rounds = (
-            side_by_side(fit.views, self.recipe),
-            [first],
-            self.recipe.vote_rounds,
-        )
-        for i in range(rounds):
+        features, stages = side_by_side(fit.views, self.recipe), [first.stage]
+        last: Spectrum = first
+        for i in range(self.recipe.vote_rounds):
             announce(f"votes {i + 1}")
             cast = [
-                self.vote(fit, blocks, voter, features, graph, spectra[-1])
+                self.vote(fit, blocks, voter, features, graph, last)
                 for voter in voters(self.recipe)
             ]
             factors, ballots = [base, *(factor for factor, _ in cast)], [vote for _, vote in cast]
             graph = AveragedGraph(average(factors, [1] * len(factors)))
             del cast, factors  # which are as large as the graph
-            spectra.append(self.eigen(fit, graph, [], ballots, i + 1 == rounds))
-        return spectra
+            last = self.eigen(fit, graph, [], ballots)
+            stages.append(last.stage)
+        return stages, first if last is first else fit.clustered(last)
 
     def vote(
         self,
@@ -316,14 +321,20 @@ class SpectralSolver(Solver):
         return averaged(votes), Ballot([item.sets for item in votes], learned)
 
     def outcome(
-        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, spectra: Sequence[Spectrum]
+        self,
+        fit: Fit,
+        drawn: Sequence[Drawn],
+        graph: AveragedGraph,
+        stages: list[Stage],
+        first: Clustered,
+        last: Clustered,
     ) -> Outcome:
         """Labels of the spectrum that the guard takes, or of the cut, and the model that places."""
-        prepared, c, first = fit.prepared, fit.n_clusters, spectra[0]
-        last = [first, *spectra[1:][-1:]]
-        taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in last])
-        rare = self.rare_groups(fit, graph, first, last[taken].clusters.labels_)
-        end = rare or last[taken]
+        prepared, c = fit.prepared, fit.n_clusters
+        both = [first] if last is first else [first, last]
+        taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in both])
+        rare = self.rare_groups(fit, graph, first, both[taken].clusters.labels_)
+        end = rare or both[taken]
         labels, centers = end.clusters.labels_, end.clusters.cluster_centers_
         present = present_views(prepared.views)
         v = present.shape[1]
@@ -331,9 +342,7 @@ class SpectralSolver(Solver):
             recipe=self.recipe,
             n_clusters=c,
             pipelines=prepared.pipelines,
-            stages=[
-                spectrum.stage for spectrum in (spectra if taken and not rare else spectra[:1])
-            ],
+            stages=stages if taken and not rare else stages[:1],
             ends=link_ends(graph, labels, c),
             stabilities=tuple(stabilities),
             agreement=view_agreement(first.u[:, 1:c], graph, drawn, v),
@@ -381,7 +390,7 @@ class SpectralSolver(Solver):
 
     def rare_groups(
         self, fit: Fit, graph: AveragedGraph, first: Spectrum, labels: Array
-    ) -> Spectrum | None:
+    ) -> Clustered | None:
         r"""The first graph with the cut, where ``labels`` lose groups that it keeps; else None.
 
         A group of few samples has an eigenvector of its own, but the filter's rows of unit length
@@ -396,14 +405,12 @@ class SpectralSolver(Solver):
         if self.recipe.filter == "cut" or _LITTLE * before >= most:
             return None
         z = ratio_rows(graph.to_samples(first.stage.lift[:, :c]))
-        clusters = fit.clusters(z)
-        lacks = bound - association(graph, clusters.labels_, c)
-        if (lacks + _LITTLE) * before >= most:
-            return None
-        return replace(first, z=z, clusters=clusters)
+        cut = fit.clustered(replace(first, z=z))
+        lacks = bound - association(graph, cut.clusters.labels_, c)
+        return None if (lacks + _LITTLE) * before >= most else cut
 
     def of_part(
-        self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Spectrum
+        self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Clustered
     ) -> SpectralModel:
         """The model that places samples, with a linear map unless the guard refuses it."""
         views, clusters = fit.prepared.views, end.clusters
@@ -421,7 +428,9 @@ class SpectralSolver(Solver):
         dtype: torch.dtype,
     ) -> SpectralModel:
         """A model from what it stored."""
-        return SpectralModel.restore(state, self.recipe, n_clusters, pipelines, device, dtype)
+        given = {"recipe": self.recipe, "n_clusters": n_clusters, "pipelines": pipelines}
+        tensor = functools.partial(torch.as_tensor, device=device, dtype=dtype)
+        return built(SpectralModel, tree_of(state) | given, tensor)
 
 
 def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:

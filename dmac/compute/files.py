@@ -124,14 +124,14 @@ def built(kind: Any, tree: Any, tensor: Callable[[Array], Tensor]) -> Any:
 
     ``tensor`` makes one of an array where there is to be one. What is no tree stays as it is.
     """
-    of, is_branch = get_args(kind), isinstance(tree, dict)
+    if type(None) in get_args(kind):  # of what may lack
+        kind = get_args(kind)[0]
+    is_branch = isinstance(tree, dict)
     if is_branch and hasattr(kind, "__dataclass_fields__"):
         hints = get_type_hints(kind)
         return kind(**{name: built(hints[name], part, tensor) for name, part in tree.items()})
     if is_branch and get_origin(kind) is list:
-        return [built(of[0], tree[i], tensor) for i in sorted(tree, key=int)]
-    if is_branch:  # of a type or None
-        return built(of[0], tree, tensor)
+        return [built(get_args(kind)[0], tree[i], tensor) for i in sorted(tree, key=int)]
     if get_origin(kind) is tuple:
         return tuple(tree.tolist())
     return tensor(tree) if kind is Tensor else tree

@@ -236,12 +236,13 @@ def asked(store):
         for run in runs:
             # Runs of the test itself are in its own file.
             specs += [Spec(name, *run, seed, "level choice") for name in SETS]
-    beside = [_run(changes, CLOSED_FORM) for changes in COLUMNS.values()]
+    beside = [(_run({}, CLOSED_FORM), SETS)]  # all that was chosen in one recipe
+    beside += [(_run(changes, CLOSED_FORM), sealed.SETS) for changes in COLUMNS.values()]
     return specs + [
         Spec(name, *run, seed, "level choice")
+        for run, sets in beside
         for seed in SEEDS
-        for run in beside
-        for name in sealed.SETS
+        for name in sets
     ]
 
 

@@ -33,8 +33,8 @@ def test_a_recipe_names_its_solver():
         ),
         # d = c, at most 2 c columns a view.
         (REVISED, {"hidden_dim": 5}, (7, 2), 5 * (6 + 3) + 5 * (2 + 3) + 11 * (6 + 2)),
-        # Three passes over the anchors, six sets: 2 c whitened columns, 128 plain ones, 50 scaled.
-        (CLOSED_FORM, {}, (200, 5), 3 * 11 * (6 + 128 + 50 + 3 * 5) * 6),
+        # Three passes over the anchors, three sets: 2 c whitened columns, 128 plain, 50 scaled.
+        (CLOSED_FORM, {}, (200, 5), 3 * 11 * (6 + 128 + 50 + 3 * 5) * 3),
     ],
     ids=["released", "revised", "closed form"],
 )
