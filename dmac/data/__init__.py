@@ -1,8 +1,8 @@
 """Reading views and preparing them, without torch.
 
 :mod:`~dmac.data.datasets` says where the public data sets come from, :mod:`~dmac.data.registry`
-finds or downloads them. :mod:`~dmac.data.tables`, :mod:`~dmac.data.variables`,
-:mod:`~dmac.data.cells` and :mod:`~dmac.data.safe_files` read files, :mod:`~dmac.data.readers` says
+finds or downloads them. :mod:`~dmac.data.tables`, :mod:`~dmac.data.variables`
+and :mod:`~dmac.data.safe_files` read files, :mod:`~dmac.data.readers` says
 what in them is a view, :mod:`~dmac.data.known_classes` what is not, both by the words of
 :mod:`~dmac.data.vocabulary`. :mod:`~dmac.data.named_views` has a view's names, and
 :mod:`~dmac.data.names` lines views up by them. :mod:`~dmac.data.checks` checks what comes from
@@ -18,7 +18,6 @@ from dmac._lazy import on_demand
 
 if TYPE_CHECKING:
     from dmac.data import (  # noqa: I001  # one list, not a line for each
-        cells as cells,
         checks as checks,
         datasets as datasets,
         digest as digest,
