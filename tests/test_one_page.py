@@ -71,7 +71,8 @@ def numerals():
 @pytest.fixture(scope="module")
 def levels(numerals):
     pipelines = [
-        LevelPipeline(True, "all", 20, 0.03, 128, n_clusters=10, halves=True) for _ in numerals
+        LevelPipeline(True, "all", 20, 0.03, 128, n_clusters=10, scaled_components=15, halves=True)
+        for _ in numerals
     ]
     return pipelines, [p.fit_transform(x) for p, x in zip(pipelines, numerals)]
 
