@@ -132,8 +132,8 @@ RECIPES = {
     "revised": REVISED,
     "agc": CLOSED_FORM_0_2,
 }
-#: What tables call a recipe, by its name in code.
-TITLES = {recipe.name: name.upper() for name, recipe in RECIPES.items()}
+#: What tables call a recipe, by its name in code; measured fits have that of the default.
+TITLES = {recipe.name: name.upper() for name, recipe in RECIPES.items()} | {"closed_form": "AGC"}
 
 
 @dataclass(frozen=True)
