@@ -227,7 +227,7 @@ class SpectralModel:
         return replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Tensors by name, of which `SpectralSolver.restore` makes the model again."""
+        """Tensors by name, of which the solver makes the model again."""
         return dict(leaves({name: x for name, x in vars(self).items() if name not in _GIVEN}))
 
 

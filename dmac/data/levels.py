@@ -444,7 +444,7 @@ class LevelPipeline(ViewPipeline):
         return np.where(filled(x)[:, None], super()._level(head, x), 0.0)
 
     def restore(self, tree: dict[str, Any]) -> Self:
-        """Take over the tree of a `state` of a pipeline with the same parameters. Returns self."""
+        """Take over the state of a pipeline with the same parameters. Returns self."""
         if "scaled_" in tree:
             tree = tree | {"scaled_": fitted(self.scaled_level(), tree["scaled_"])}
         return super().restore(tree)

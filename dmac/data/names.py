@@ -175,7 +175,7 @@ def _doubt_places(views: Sequence[NamedView]) -> None:
     """Warn where frames go by places, and a column of all has the same names in other orders."""
     frames: list[Any] = [x.values for x in views]
     tables = all(hasattr(x, "columns") and hasattr(x, "to_numpy") for x in frames)  # or polars'
-    if not tables or len(views) == 1 or len({tuple(x.samples or ()) for x in views}) > 1:
+    if not tables or len(views) < 2 or len({tuple(x.samples or ()) for x in views}) > 1:
         return
     shared = [x for x in frames[0].columns if all(x in of.columns for of in frames)]
     columns_of = [[Column(x[name].to_numpy(), name) for name in shared] for x in frames]

@@ -224,11 +224,11 @@ class ViewPipeline:
         return roots
 
     def state(self) -> dict[str, Any]:
-        """What was fitted, of which :func:`dmac.compute.files.leaves` makes a tree of arrays."""
+        """What was fitted: a tree whose leaves are arrays and numbers."""
         return {name: x for name, x in vars(self).items() if name.endswith("_")}
 
     def restore(self, tree: dict[str, Any]) -> Self:
-        """Take over the tree of a `state` of a pipeline with the same parameters. Returns self."""
+        """Take over the `state` of a pipeline with the same parameters. Returns self."""
         rows: Any = LiftedRows if "mean_" in tree["rows_"] else RowNormalizer
         lengths, of_heads = tree.get("lengths_", {}), tree.get("heads_", {})
         made: dict[str, Any] = {
