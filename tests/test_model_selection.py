@@ -20,7 +20,7 @@ def test_clear_clusters_are_counted(c, criterion):
     views = [x[classes] + rng.normal(size=(240, x.shape[1])) for x in centres]
     found = suggest_n_clusters(views, range(2, 13), criterion=criterion)
     if criterion == "reproducible":  # a cluster more, cut out of one, changes few pairs
-        assert c <= found.n_clusters <= 2 * c
+        assert found.n_clusters >= c
     else:
         assert found.n_clusters == c == found.best(criterion)
     assert found.candidates == tuple(range(2, 13)) and set(found.scores) == set(CRITERIA)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
@@ -79,6 +78,8 @@ def read_table(file: Path) -> list[NamedView]:
     ImportError
         If pandas needs another package for it.
     """
+    import pandas as pd  # here and below, since arrays need none
+
     if ending_of(file) == ".xlsx":
         sheets = pd.read_excel(
             file,
@@ -103,6 +104,8 @@ def read_table(file: Path) -> list[NamedView]:
 
 def _read_parquet(file: Path) -> Frame:
     """The names of the columns of a table of pandas, and its cells below them."""
+    import pandas as pd
+
     frame = pd.read_parquet(file)
     if frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame))):
         frame = frame.reset_index()
@@ -116,6 +119,8 @@ def _read_parquet(file: Path) -> Frame:
 
 def _read_text(file: Path) -> Frame:
     """The cells of a table of text, as text; numbers with a decimal comma have a point."""
+    import pandas as pd
+
     above, head, encoding = _head(file)
     if not head:
         return pd.DataFrame()
@@ -394,6 +399,8 @@ def completed(x: Floats, missing: Sequence[Any] = (), fill: str | float | None =
     x = np.where(np.isin(x, [*codes.tolist(), *codes.astype(np.float32)]), np.nan, x)
     if fill is None:
         return x
+    import pandas as pd
+
     value = pd.DataFrame(x).agg(fill) if fill in ("median", "mean") else parsed([fill])[0]
     if len(value) == 1 and np.isnan(value[0]) and fill not in ("median", "mean"):
         raise ValueError(f"fill={fill!r} is neither 'median' nor 'mean', nor a number")

@@ -235,8 +235,9 @@ def test_the_recipe_of_november_is_what_it_was():
         "view_weight": "equal",
         "levels": "both",
         "level_weight": "spread",
+        "scaled_components": 30,
     }
     defaults = {f.name: f.default for f in dataclasses.fields(CLOSED_FORM_2026_11)}
     assert {name: defaults[name] for name in older} == older
-    changed = dataclasses.replace(CLOSED_FORM, name="closed_form_2026_11", **older)
+    changed = dataclasses.replace(CLOSED_FORM, name="closed_form_2026_11", anchor_sets=6, **older)
     assert changed == CLOSED_FORM_2026_11

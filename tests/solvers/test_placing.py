@@ -186,7 +186,7 @@ def test_narrow_views_get_their_directions_from_the_moments_of_all(monkeypatch):
 
 @pytest.mark.parametrize("votes", [0, 1, 2])
 def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, generator, monkeypatch):
-    recipe = dataclasses.replace(PART, vote_rounds=votes, guard=0.0, n_anchors=40)
+    recipe = dataclasses.replace(PART, vote_rounds=votes, guard=0.0, n_anchors=40, anchor_sets=6)
     views = as_views([x[:150] for x in planted()[0]])
     plan = SpectralSolver(recipe).plan(150, [x.shape[1] for x in views], 3)
     prepared = prepare(
