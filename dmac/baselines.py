@@ -1,6 +1,6 @@
 """The shallow, label-free pipelines that a deep method has to beat.
 
-Chapter 1 of the book introduces them, chapter 14 uses them on a reader's own data. `raw_kmeans`,
+Chapter 1 of the book introduces them, "Your own data" uses them. `raw_kmeans`,
 `whitened_kmeans` and `landmark_spectral_clustering` take the views, a list of v array_likes of
 shape (n, d_a), the number of clusters c and a seed, and return int64 labels of shape (n,); one
 setting serves all data. Views that are not usable are a ``ValueError``

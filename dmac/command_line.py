@@ -6,14 +6,15 @@
     python -m dmac suggest data.mat
     python -m dmac report data.mat --clusters 10 --out report.html
 
-The book has a page about it, and chapter 14 does the same in Python. Exit codes: 0 is success, 1 a
-problem with the data or a file, 2 a command that is not understood, 130 a fit that was interrupted,
-70 a fault of the program itself.
+The book has a page about it, and "Your own data" does the same in Python. Exit codes: 0 is success,
+1 a problem with the data or a file, 2 a command that is not understood, 130 a fit that was
+interrupted, 70 a fault of the program itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import shlex
@@ -30,12 +31,12 @@ import numpy as np
 
 import dmac
 from dmac._types import Array
-from dmac.data.cells import open_cells
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.named_views import NamedView, ending_of, number_of
 from dmac.data.names import in_order
 from dmac.data.readers import ENDINGS, READERS, Reading, is_data
-from dmac.data.source import Source
+from dmac.data.source import View
+from dmac.data.variables import open_cells
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -98,32 +99,11 @@ _out = click.option(
 
 
 class _WholeNumber(click.IntRange):
-    """Whole numbers from some on, with a message that says so."""
+    """Whole numbers from some on, which are called so where something else is typed."""
 
-    def convert(self, value: Any, param: Any, context: Any) -> int:
-        """Turn what was typed into a number."""
-        try:
-            return super().convert(value, param, context)
-        except click.BadParameter:
-            most = f" to {self.max}" if self.max else ""
-            self.fail(f"{value!r} is no whole number from {self.min}{most}", param, context)
+    name = "whole number"
 
 
-_recipe = click.option(
-    "--recipe",
-    type=click.Choice(["closed_form", "released", "published", "revised"]),
-    default="closed_form",
-    show_default=True,
-    help="closed_form is anchor-graph clustering, which takes seconds; the others train DMAC's "
-    "network.",
-)
-_seed = click.option(
-    "--seed",
-    type=_WholeNumber(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="The same seed gives the same groups.",
-)
 _device = click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
 
 
@@ -138,58 +118,76 @@ def _hush(context: click.Context, option: click.Parameter, quiet: bool) -> bool:
 _quiet = click.option(
     "--quiet", is_flag=True, callback=_hush, help="Show no progress, and say nothing but warnings."
 )
-_columns = click.option(
-    "--standardise",
-    "scaled",
-    flag_value="standardised",
-    help="Divide columns by their standard deviations, their means taken off; where their units "
-    "differ.",
-)
-_centred = click.option(
-    "--centre", "scaled", flag_value="centred", help="Only take the means off the columns."
-)
 
 
-def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how to read the data."""
-    for option in (
-        click.option(
-            "--transposed/--not-transposed",
-            default=None,
-            help="Samples are columns, or rows; by default rows, in .mat files by their sizes.",
-        ),
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice([ending[1:] for ending in READERS]),
-            help="The format of DATA where that is -; with tsv, --out - writes tabs, too.",
-        ),
-        click.option("--all-present", is_flag=True, help="Rows of zeros were measured."),
-        click.option(
-            "--missing",
-            multiple=True,
-            help="A code, as -999, that stands for what is missing; repeatable.",
-        ),
-        click.option(
-            "--view",
-            "columns",
-            multiple=True,
-            help="Columns of one table as a view: money=income,spend*; repeatable.",
-        ),
-        click.option(
-            "--drop", multiple=True, help="Columns that are left out: income,spend*; repeatable."
-        ),
-        click.option(
-            "--fill", help="Fill the gaps of a column by its median or mean, or by a number."
-        ),
-        click.option("--no-labels", is_flag=True, help="Read no known classes."),
-        click.option("--labels-key", help="The variable, file or column of the known classes."),
-        click.option(
-            "--views-key", multiple=True, help="A variable or file that is a view; repeatable."
-        ),
-    ):
-        command = option(command)
-    return command
+def _options(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one, in their order."""
+    return lambda command: functools.reduce(lambda x, option: option(x), reversed(several), command)
+
+
+_fitting = _options(
+    click.option(
+        "--recipe",
+        type=click.Choice(["closed_form", "released", "published", "revised"]),
+        default="closed_form",
+        show_default=True,
+        help="closed_form is anchor-graph clustering, which takes seconds; the others train DMAC's "
+        "network.",
+    ),
+    click.option(
+        "--standardise",
+        "scaled",
+        flag_value="standardised",
+        help="Divide columns by their standard deviations, their means taken off; where their "
+        "units differ.",
+    ),
+    click.option(
+        "--centre", "scaled", flag_value="centred", help="Only take the means off the columns."
+    ),
+    click.option(
+        "--seed",
+        type=_WholeNumber(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="The same seed gives the same groups.",
+    ),
+    _device,
+    _quiet,
+)
+_reading = _options(
+    click.option(
+        "--views-key", multiple=True, help="A variable or file that is a view; repeatable."
+    ),
+    click.option("--labels-key", help="The variable, file or column of the known classes."),
+    click.option("--no-labels", is_flag=True, help="Read no known classes."),
+    click.option("--fill", help="Fill the gaps of a column by its median or mean, or by a number."),
+    click.option(
+        "--drop", multiple=True, help="Columns that are left out: income,spend*; repeatable."
+    ),
+    click.option(
+        "--view",
+        "columns",
+        multiple=True,
+        help="Columns of one table as a view: money=income,spend*; repeatable.",
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        help="A code, as -999, that stands for what is missing; repeatable.",
+    ),
+    click.option("--all-present", is_flag=True, help="Rows of zeros were measured."),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice([ending[1:] for ending in READERS]),
+        help="The format of DATA where that is -; with tsv, --out - writes tabs, too.",
+    ),
+    click.option(
+        "--transposed/--not-transposed",
+        default=None,
+        help="Samples are columns, or rows; by default rows, in .mat files by their sizes.",
+    ),
+)
 
 
 @click.group(
@@ -213,17 +211,12 @@ def cli(debug: bool) -> None:
 @click.option(
     "--model", type=click.Path(file_okay=False), help="Keep the model in this folder, for predict."
 )
-@_recipe
-@_columns
-@_centred
-@_seed
-@_device
+@_fitting
 @click.option(
     "--checkpoint",
     type=click.Path(file_okay=False),
     help="A folder in which training is kept: after an interruption the same command goes on.",
 )
-@_quiet
 @_reading
 def fit(
     data: tuple[str, ...],
@@ -257,10 +250,7 @@ def fit(
     estimator.fit(read.views, **training)
     estimator = dmac.estimators.numbered_by_size(estimator)
     estimator.record_ = _record(read, reading)
-    found = {"cluster": estimator.labels_}
-    if hasattr(estimator, "membership_"):
-        found["confidence"] = estimator.confidence_
-    _keep(found, read, out, data, reading["form"])
+    _keep(dmac.report.table_of(estimator), read, out, data, reading["form"])
     _say_what_separates(estimator.labels_, read)
     if isinstance(estimator, dmac.AnchorGraphClustering):
         agree = dmac.report.seeds_agree(estimator, read.views)
@@ -304,9 +294,7 @@ def predict(
     estimator = dmac.load_model(model, device)
     estimator = dmac.estimators.numbered_by_size(estimator)
     read = _read(data, reading, estimator)
-    predicted = estimator.predict(read.views, as_frame=True)
-    found = {name: predicted[name].to_numpy() for name in predicted}
-    _keep(found, read, out, data, reading["form"])
+    _keep(estimator.predict(read.views, as_frame=True), read, out, data, reading["form"])
 
 
 @cli.command(epilog=_EPILOG)
@@ -319,7 +307,8 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     python -m dmac info data.mat
     python -m dmac info folder
     """
-    if len(data) == 1 and _is_model(data[0]):
+    # The name is that of `dmac.solvers.persistence`, which would bring PyTorch for a table.
+    if len(data) == 1 and Path(data[0], "model.safetensors").is_file():
         _describe_model(data[0])
     else:
         _read(data, reading, warns=True)
@@ -335,7 +324,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 )
 @_reading
 def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> None:
-    """Suggest how many groups DATA has: a hint, which chapter 15 of the book measures.
+    """Suggest how many groups DATA has: a hint, which the book measures.
 
     It draws the spectrum, and says which number each criterion prefers. One that only one of them
     prefers, or that changes with --from and --to, is no answer.
@@ -350,8 +339,8 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
     most = min(most, n // 4)
     suggested = dmac.suggest_n_clusters(read.views, range(least, most + 1))
     click.echo("eigenvalues of the graph, and the step after each:")
-    values, gap = suggested.eigenvalues, -np.diff(suggested.eigenvalues)
-    for c, (value, step) in enumerate(zip(values, gap), 1):
+    steps = zip(suggested.eigenvalues, -np.diff(suggested.eigenvalues))
+    for c, (value, step) in enumerate(steps, 1):
         mark = "  <- the largest step" if c == suggested.n_clusters else ""
         click.echo(f"  {c:3} {value:.3f} {step:.3f} {'#' * round(40 * value)}{mark}")
     told = ", ".join(f"{name} {suggested.best(name)}" for name in suggested.scores)
@@ -376,10 +365,7 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
     is_eager=True,
     help="The page to write; - is the standard output.",
 )
-@_recipe
-@_columns
-@_centred
-@_seed
+@_fitting
 @click.option(
     "--seeds",
     type=_WholeNumber(2),
@@ -387,8 +373,6 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
     show_default=True,
     help="So many fits are compared with each other, and as many on data without clusters.",
 )
-@_device
-@_quiet
 @_reading
 def report(
     data: tuple[str, ...],
@@ -489,17 +473,16 @@ def _about(read: Reading) -> Any:
     return pd.concat(tables, axis=1) if tables else None
 
 
-def _say(read: Reading, checked: list[Source]) -> None:
+def _say(read: Reading, checked: list[View]) -> None:
     """Say which file became which view, which the classes, and what was decided otherwise."""
     n = read.views[0].values.shape[0]
     click.echo(f"{number_of(n, 'sample')}, {number_of(len(read.views), 'view')}")
     several = len({x.source for x in read.views}) > 1
-    for a, x in enumerate(read.views):
-        lacking = int((~checked[a].filled()).sum())
+    for a, (x, source) in enumerate(zip(read.views, checked), 1):
         told = f"{x.name}, from {x.source}" if several else x.name
-        zeros = f"; {lacking} of {n} samples lack it" if lacking else ""
-        columns = number_of(x.values.shape[1], "column")
-        click.echo(f"  view {a + 1}: {columns} ({told}{zeros})")
+        lacking = int((~source.filled()).sum())
+        told += f"; {lacking} of {n} samples lack it" if lacking else ""
+        click.echo(f"  view {a}: {number_of(x.values.shape[1], 'column')} ({told})")
     if read.labels is not None:
         number = number_of(read.labels.max() + 1, "known class")
         click.echo(f"{number} in {read.known} (never used for clustering)")
@@ -509,24 +492,22 @@ def _say(read: Reading, checked: list[Source]) -> None:
         click.echo("to take one as a view, name every view with --views-key")
 
 
-def _is_model(path: str) -> bool:
-    if not Path(path).is_dir():
-        return False
-    from dmac.solvers.persistence import NAME
-
-    return (Path(path) / NAME).is_file()
-
-
 def _describe_model(path: str) -> None:
     model = dmac.load_model(path, device="cpu")
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
-    names, kind = model.view_names_, type(model).__name__
-    click.echo(f"a model of {len(model.labels_)} samples, {kind}, recipe {model.recipe_.name}")
-    click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
+    click.echo(
+        f"a model of {number_of(len(model.labels_), 'sample')}, {type(model).__name__}, recipe "
+        f"{model.recipe_.name}\n  {number_of(model.n_clusters, 'group')} of "
+        f"{', '.join(map(str, sizes))} samples"
+    )
     for a, width in enumerate(model.n_features_):
-        about = _about_view(model, a) if isinstance(model, dmac.AnchorGraphClustering) else ""
-        called = f" ({names[a]})" if any(names) else ""
-        click.echo(f"  view {a + 1}: {number_of(width, 'column')}{called}{about}")
+        told = f" ({model.view_names_[a]})" if any(model.view_names_) else ""
+        if isinstance(model, dmac.AnchorGraphClustering):
+            told += f", supports the groups by {model.view_agreement_[a]:.2f}"
+            support = model.support_of_others_[a]  # nan where there are no others
+            told += f", the other views by {max(support, 0):.2f}" if support == support else ""
+            told += f", {model.n_missing_[a]} samples lack it" if model.n_missing_[a] else ""
+        click.echo(f"  view {a + 1}: {number_of(width, 'column')}{told}")
     for field, value in dmac.report.changes(model.recipe_).items():
         click.echo(f"  other than in that recipe: {field} {value}")
     if record := model.record_:
@@ -535,28 +516,18 @@ def _describe_model(path: str) -> None:
             click.echo(f"  of {name}, SHA-256 {told}")
 
 
-def _about_view(model: dmac.AnchorGraphClustering, a: int) -> str:
-    """What a graph says about one of its views."""
-    text = f", supports the groups by {model.view_agreement_[a]:.2f}"
-    support = model.support_of_others_
-    if support[a] == support[a]:  # nan where there are no others
-        text += f", the other views by {max(support[a], 0):.2f}"
-    missing = model.n_missing_[a]
-    return f"{text}, {missing} samples lack it" if missing else text
-
-
 def _in_order(views: list[NamedView], names: list[str]) -> list[NamedView]:
     """The views in the order of a model's, where they have the same names."""
-    new = [x.name for x in views]
-    missing = [name for name in names if name not in new]
-    if missing and set(new) < set(names):
+    by_name = {x.name: x for x in views}
+    missing = [name for name in names if name not in by_name]
+    if missing and set(by_name) < set(names):
         raise ValueError(
             f"there is no view {', '.join(missing)}; the model was fitted on {', '.join(names)}. "
             "Of samples that lack a view the rows are empty, in a table that has its columns"
         )
-    if missing or len(names) != len(new) or len(set(names)) < len(names):
-        return views  # by their places, as their numbers and widths are checked
-    return [views[new.index(name)] for name in names]
+    # Else by their places, as their numbers and widths are checked.
+    alike = not missing and len(views) == len(names) == len(by_name)
+    return [by_name[name] for name in names] if alike else views
 
 
 def _read(
@@ -580,7 +551,7 @@ def _read(
     read.views[:] = [replace(x, measured=reading["all_present"]) for x in read.views]
     if model is not None:
         read.views[:] = _in_order(read.views, model.view_names_)
-    _say(read, as_sources(read.views, streamed=True, incomplete=True, warns=warns))
+    _say(read, as_views(read.views, streamed=True, incomplete=True, warns=warns))
     return read
 
 
@@ -603,37 +574,29 @@ def _check_places(
 ) -> None:
     """Refuse before a long fit what could not be written after it, or would replace the data."""
     files = [Path(path).expanduser().resolve() for path in data]
-    if out and out != "-":
-        _check_target(out, Path(out).expanduser(), files, endings)
-    _check_folders(out, model)
-    if model and Path(model).expanduser().resolve() in files:
-        raise ValueError(f"{model} is the folder of the data: name another for the model")
-
-
-def _check_target(out: str, target: Path, data: list[Path], endings: tuple[str, ...]) -> None:
-    """Refuse to write over the data, or what the ending of the file does not say."""
-    ending, place = ending_of(target), target.resolve()
-    if place.is_file() and (place in data or (place.parent in data and is_data(target))):
-        raise ValueError(f"{out} is a file of the data, which --out would replace: name another")
+    for place in [x for x in (out, model) if x and x != "-"]:
+        path = Path(os.path.realpath(Path(place).expanduser()))
+        special = path.exists() and not (path.is_file() or path.is_dir())  # as a pipe
+        written = path if special else path.parent
+        if not written.exists():
+            raise ValueError(f"{place}: there is no folder {written}")
+        if not os.access(written, os.W_OK):
+            what = "" if special else "the folder "
+            raise ValueError(f"{place}: {what}{written} cannot be written to")
+        if path.is_file() and (path in files or (path.parent in files and is_data(path))):
+            raise ValueError(
+                f"{out} is a file of the data, which --out would replace: name another"
+            )
+        if path.is_dir() and path in files:
+            raise ValueError(f"{place} is the folder of the data: name another for the model")
+    ending = ending_of(Path(out or ""))
     if ending not in endings:
         ways = ", ".join(filter(None, endings))
         raise ValueError(
             f"{out}: --out writes {ways}, and this name says that it is something else"
         )
-    if ending in _CELLS and [ending_of(file) for file in data] != [ending]:
+    if ending in _CELLS and [ending_of(file) for file in files] != [ending]:
         raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
-
-
-def _check_folders(*places: str | None) -> None:
-    """Refuse what would stand in a folder that is not there, or cannot be written to."""
-    for place in [x for x in places if x and x != "-"]:
-        path = Path(os.path.realpath(Path(place).expanduser()))
-        special = path.exists() and not (path.is_file() or path.is_dir())  # as a pipe
-        what, written = ("", path) if special else ("the folder ", path.parent)
-        if not (special or written.is_dir()):
-            raise ValueError(f"{place}: there is no folder {written}")
-        if not os.access(written, os.W_OK):
-            raise ValueError(f"{place}: {what}{written} cannot be written to")
 
 
 def _write(text: str, out: str | Path) -> None:
@@ -646,24 +609,18 @@ def _write(text: str, out: str | Path) -> None:
 
 
 def _keep(
-    columns: dict[str, Array],
-    read: Reading,
-    out: str | None,
-    data: tuple[str, ...],
-    form: str | None,
+    found: Any, read: Reading, out: str | None, data: tuple[str, ...], form: str | None
 ) -> None:
-    """Write the clusters, and how sure they are, and say what they are."""
-    import pandas as pd
-
-    labels = columns["cluster"]
+    """Write a table of clusters, and how sure they are, and say what they are."""
+    labels = found["cluster"].to_numpy()
+    found = found.set_axis(read.views[0].samples or range(1, len(labels) + 1))
     if out and ending_of(Path(out)) in _CELLS:
-        _write_cells(columns, read.views[0].samples or [], Path(data[0]), Path(out).expanduser())
+        _write_cells(found, Path(data[0]), Path(out).expanduser())
     elif out:
-        names = read.views[0].samples or range(1, len(labels) + 1)
-        written = {name: np.round(x.tolist(), 4) for name, x in columns.items()}
-        table = pd.DataFrame({"sample": names, **written})
         tabs = ending_of(Path(out)) == ".tsv" or (out == "-" and form == "tsv")
-        _write(table.to_csv(index=False, sep="\t" if tabs else ",", lineterminator="\n"), out)
+        table = found.astype({name: float for name in found if name != "cluster"}).round(4)
+        sign = "\t" if tabs else ","
+        _write(table.to_csv(index_label="sample", sep=sign, lineterminator="\n"), out)
     where = f"{out}: " if out else ""
     click.echo(f"{where}{number_of(len(labels), 'sample')}")
     for cluster, size in zip(*np.unique(labels, return_counts=True)):
@@ -677,13 +634,14 @@ def _keep(
 def _try_out(read: Reading, out: str | None, data: tuple[str, ...]) -> None:
     """Write clusters into a copy of a file of cells before the fit, that it can be."""
     if out and ending_of(Path(out)) in _CELLS:
-        columns = {"cluster": np.zeros(read.views[0].values.shape[0], int)}
+        import pandas as pd
+
+        none = pd.DataFrame({"cluster": 0}, read.views[0].samples)
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            place = Path(folder, Path(out).name)
-            _write_cells(columns, read.views[0].samples or [], Path(data[0]), place)
+            _write_cells(none, Path(data[0]), Path(folder, Path(out).name))
 
 
-def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out: Path) -> None:
+def _write_cells(found: Any, data: Path, out: Path) -> None:
     """A copy of a file of cells, with the clusters and how sure they are as columns of obs."""
     import anndata
     import pandas as pd
@@ -691,11 +649,10 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     # Strings of Arrow, which pandas makes where it is installed, could not be written.
     click.get_current_context().with_resource(pd.option_context("mode.string_storage", "python"))
     cells = open_cells(data.expanduser())
-    names = cells.obs_names.astype(str)
-    table = in_order(pd.DataFrame(columns, samples), names, "the clusters", str(data))
-    cells.obs[_COLUMN] = table.pop("cluster").astype(str).astype("category").array
+    table = in_order(found, cells.obs_names.astype(str), "the clusters", str(data))
+    table = table.astype({"cluster": str}).astype({"cluster": "category"})
     for name in table:
-        cells.obs[f"{_COLUMN}_{name}"] = table[name].array
+        cells.obs[_COLUMN if name == "cluster" else f"{_COLUMN}_{name}"] = table[name].array
     write = cells.write_h5ad if data.suffix.lower() == ".h5ad" else cells.write_h5mu
     with (
         warnings.catch_warnings(action="ignore"),  # of the libraries' own formats

@@ -1,7 +1,7 @@
 """Did the embedding collapse, and would data without clusters give the same? Looks without labels.
 
 Chapter 9 of the book follows the measures of an embedding and of its anchors over training, and
-tells how to read them for a fit of one's own. Chapter 14 compares a fit with Gaussian data.
+tells how to read them for a fit of one's own. "Your own data" compares a fit with Gaussian data.
 """
 
 from __future__ import annotations

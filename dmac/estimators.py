@@ -1,7 +1,7 @@
 """Two scikit-learn estimators, from a list of views to labels: the closed form, and the network.
 
 :class:`dmac.AnchorGraphClustering` computes a closed form, :class:`dmac.DMAC` trains the paper's
-network; a recipe belongs to one of them. Chapter 14 of the book uses them on a reader's own data.
+network; a recipe belongs to one of them. "Your own data" in the book uses them.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.progress_bar import shown
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
-    as_sources,
+    as_views,
     check_no_views,
     check_seed,
+    has_dask,
     n_distinct,
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.dask_views import DaskSource, dask_views, has_dask
 from dmac.data.named_views import number_of
-from dmac.data.names import check_feature_names, column_names, index_of
-from dmac.data.source import Source
+from dmac.data.names import column_names, index_of
+from dmac.data.source import DaskView, View
 from dmac.diagnostics import mean_cosine
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, NetworkRecipe, SpectralRecipe, get_recipe
 from dmac.solvers import persistence
-from dmac.solvers.contract import Callback, Fitted, Solver, solver_of
+from dmac.solvers.contract import Callback, Outcome, Plan, Solver, solver_of
 from dmac.solvers.placing import NearestCenter, OfBlock, in_order, lazily, placed
 from dmac.solvers.preparing import prepare, shuffled
 
@@ -101,43 +101,26 @@ class MultiViewEstimator(
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
         checked = _checked(views, solver, present)
         n, widths = checked[0].shape[0], tuple(x.shape[1] for x in checked)
-        columns = column_names([x.view for x in checked], widths)
-        view_names = [x.view.name for x in checked]
-        n_fitted = solver.n_fitted(n, c)
-        is_part = n_fitted < n
-        solver, m = solver.effective(n_fitted, c)
+        columns, view_names = column_names(checked), [x.name for x in checked]
+        plan = solver.plan(n, widths, c)
+        is_part = plan.n_fitted < n
         if not is_part:  # else it is known when they are placed
             warn_of_zero_samples(checked)
         seed = int(check_seed(self.random_state).randint(2**31 - 1))
         generator = torch.Generator().manual_seed(seed)
         # In lazy views nothing is counted.
-        distinct = c if isinstance(checked[0], DaskSource) else n_distinct(checked, c)
-        pipelines = solver.pipelines(len(checked), c)
-        for pipeline, x in zip(pipelines, checked):
-            pipeline.title = x.where
-        stages = len(checked) + solver.stages + is_part
+        distinct = c if isinstance(checked[0], DaskView) else n_distinct(checked, c)
         with (
-            threads_for(solver.work(n_fitted, widths, m, c)),
-            shown(self.verbose, stages, solver.epochs),
+            threads_for(plan.n_fitted * plan.work),
+            shown(self.verbose, len(checked) + plan.n_steps + is_part, plan.epochs),
         ):
-            order = shuffled(n, generator)[:n_fitted].copy()  # of many, not all need stay
-            solver.decide(checked, pipelines)
+            order = shuffled(n, generator)[: plan.n_fitted].copy()  # of many, not all need stay
             release = release and not is_part
-            prepared = prepare(checked, pipelines, order, device, dtype, release=release)
-            outcome = solver.solve(prepared, c, m, generator, **training)
-            outcome = in_order(outcome, prepared, solver.recipe)
+            prepared = prepare(checked, plan.pipelines, order, device, dtype, release=release)
+            outcome = solver_of(plan.recipe).solve(prepared, plan, generator, **training)
+            outcome = in_order(outcome, prepared, plan.recipe)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
-        self._keep(
-            Fitted(
-                recipe=solver.recipe,
-                n_anchors=m,
-                n_features=widths,
-                column_names=columns,
-                view_names=view_names,
-                pipelines=pipelines,
-                outcome=outcome,
-            )
-        )
+        self._keep(plan, outcome, widths, columns, view_names)
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -152,18 +135,25 @@ class MultiViewEstimator(
             )
         return solver_of(recipe)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _keep(
+        self,
+        plan: Plan,
+        outcome: Outcome,
+        n_features: tuple[int, ...],
+        column_names: Array,
+        view_names: list[str],
+        record: dict[str, Any] | None = None,
+    ) -> None:
         """Set the attributes of a fit, or of one that was saved, in place of an earlier one's."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        outcome = fitted.outcome
-        self.recipe_ = fitted.recipe
-        self.n_anchors_ = fitted.n_anchors
-        self.n_features_ = fitted.n_features
-        self.column_names_ = fitted.column_names
-        self.view_names_ = fitted.view_names
-        self.pipelines_ = fitted.pipelines
-        self.record_ = fitted.record
+        self.recipe_ = plan.recipe
+        self.n_anchors_ = plan.n_anchors
+        self.n_features_ = n_features
+        self.column_names_ = column_names
+        self.view_names_ = view_names
+        self.pipelines_ = plan.pipelines
+        self.record_ = record or {}
         self.embedding_ = outcome.z
         self.anchors_ = outcome.anchors
         self.cluster_centers_ = outcome.centers
@@ -221,7 +211,7 @@ class MultiViewEstimator(
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._placed(views, present, lambda z, *_: z), views)
+        return self._named(self._placed(self._new(views, present), lambda z, *_: z), views)
 
     def predict(
         self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
@@ -245,24 +235,24 @@ class MultiViewEstimator(
         -------
         numpy.ndarray of shape (n_new,), int64, pandas.DataFrame, or dask.array.Array of Dask arrays
         """
-        check_is_fitted(self, "model_")
-        with usual_settings():
-            nearest = NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
+        checked = self._new(views, present)
         if not as_frame:
-            return self._placed(views, present, lambda z, *_: nearest(z))
-        if has_dask(views):
+            return self._labels(checked)
+        if isinstance(checked[0], DaskView):
             raise ValueError(
                 "as_frame=True is not for Dask arrays: predict(views) and predict_proba(views) "
                 "have a method to_dask_dataframe()"
             )
         import pandas as pd
 
+        nearest = self._nearest()
+
         def with_confidence(z: Array, shares: Array | None, _: Flags) -> Array:
             labels = nearest(z)
             confidence = [] if shares is None else [shares[np.arange(len(z)), labels]]
             return np.column_stack([labels, *confidence])
 
-        frame = pd.DataFrame(self._placed(views, present, with_confidence), index_of(views))
+        frame = pd.DataFrame(self._placed(checked, with_confidence), index_of(views))
         frame.columns = ["cluster", "confidence"][: frame.shape[1]]
         return frame.astype({"cluster": np.int64})
 
@@ -300,45 +290,43 @@ class MultiViewEstimator(
             If the views are not usable, or too few for c clusters and their anchors.
         """
         check_no_views(y)
-        check_is_fitted(self, "model_")
-        solver, c = solver_of(CLOSED_FORM), len(self.cluster_centers_)
-
-        def drawn(n: int) -> Integers:
-            few = solver.n_fitted(n, c)
-            return np.random.default_rng(0).permutation(n)[:few] if few < n else np.arange(n)
-
-        if has_dask(views):  # of which only those that are drawn are computed
-            lazy = _checked(views, solver_of(self.recipe_), present, self.n_features_)
-            some = drawn(lazy[0].shape[0])
-            views = [x.rows(some) for x in lazy]
-        labels = self.predict(views, present=present)
-        checked, some = _checked(views, solver, present, self.n_features_), drawn(len(labels))
-        n = len(some)
-        if n < len(labels):
-            checked, labels = [x.some(some) for x in checked], labels[some]
-        solver, m = solver.effective(n, c)
-        with threads_for(solver.work(n, self.n_features_, m, c)):
-            graph = averaged_graph(checked, c, n_anchors=m, seed=0, recipe=solver.recipe)
+        checked, c = self._new(views, present), len(self.cluster_centers_)
+        n = checked[0].shape[0]
+        plan = solver_of(CLOSED_FORM).plan(n, self.n_features_, c)
+        if plan.n_fitted < n:
+            some = np.random.default_rng(0).permutation(n)[: plan.n_fitted]
+            checked = [x.some(some) for x in checked]
+        elif isinstance(checked[0], DaskView):
+            checked = [x.some(np.arange(n)) for x in checked]
+        labels = self._labels(checked)
+        with threads_for(plan.n_fitted * plan.work):
+            graph = averaged_graph(checked, c, n_anchors=plan.n_anchors, seed=0, recipe=plan.recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
-    def _placed(
-        self,
-        views: Views,
-        present: npt.ArrayLike | None,
-        of_block: OfBlock,
-    ) -> Any:
-        """Check samples, embed them, and put together what a function returns of each block.
+    def _new(self, views: Views, present: npt.ArrayLike | None) -> list[View]:
+        """Checked views of new samples."""
+        check_is_fitted(self, "model_")
+        return _checked(
+            views, solver_of(self.recipe_), present, self.n_features_, self.column_names_
+        )
+
+    def _nearest(self) -> NearestCenter:
+        with usual_settings():
+            return NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
+
+    def _labels(self, checked: list[View]) -> Any:
+        nearest = self._nearest()
+        return self._placed(checked, lambda z, *_: nearest(z))
+
+    def _placed(self, checked: list[View], of_block: OfBlock) -> Any:
+        """Embed checked views, and put together what a function returns of each block.
 
         For Dask arrays the result is lazy.
         """
-        check_is_fitted(self, "model_")
-        check_feature_names(views, self.column_names_, self.n_features_)
-        solver = solver_of(self.recipe_)
-        checked = _checked(views, solver, present, self.n_features_)
-        n, c = checked[0].shape[0], len(self.cluster_centers_)
-        about = checked, self.pipelines_, self.model_
-        with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
-            if isinstance(checked[0], DaskSource):
+        c, about = len(self.cluster_centers_), (checked, self.pipelines_, self.model_)
+        plan = solver_of(self.recipe_).plan(len(self.labels_), self.n_features_, c)
+        with threads_for(checked[0].shape[0] * plan.work):
+            if isinstance(checked[0], DaskView):
                 return lazily(*about, self.recipe_, c, of_block)
             made, has = placed(*about, of_block)
         say_which_are_zero(np.asarray(~has.any(1)))
@@ -447,8 +435,8 @@ class AnchorGraphClustering(MultiViewEstimator):
     membership_ : numpy.ndarray of shape (n, c)
         How sure the labels are: the share of a sample's links in the averaged graph that end in
         each cluster (:func:`dmac.closed_form.membership.memberships`). Rows sum to 1. It ranks
-        samples, and is no probability of being right: chapter 14 of the book measures it. Where a
-        part of Dask arrays was fitted, neither this nor the next; `predict_proba` gives it.
+        samples, and is no probability of being right: "Your own data" in the book measures it.
+        Where a part of Dask arrays was fitted, neither this nor the next; `predict_proba` gives it.
     confidence_ : numpy.ndarray of shape (n,)
         The membership of each sample in its own cluster.
     view_agreement_ : numpy.ndarray of shape (v,)
@@ -560,18 +548,18 @@ class AnchorGraphClustering(MultiViewEstimator):
         ------
         ValueError
             If the recipe is that of a network, the views are not usable
-            (:func:`dmac.data.checks.as_sources`), c, k and m do not fit the number of samples, or
+            (:func:`dmac.data.checks.as_views`), c, k and m do not fit the number of samples, or
             only some entries of a row are NaN, or a sample lacks all views.
         """
         return self._fit(views, y, present)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _keep(self, plan: Plan, outcome: Outcome, *about: Any, **named: Any) -> None:
+        super()._keep(plan, outcome, *about, **named)
         self.view_agreement_ = self.model_.agreement
         self.support_of_others_ = self.model_.support_of_others
         self.n_missing_ = self.model_.missing
-        if fitted.outcome.membership is not None:  # else only labels were kept
-            self.membership_ = fitted.outcome.membership
+        if outcome.membership is not None:  # else only labels were kept
+            self.membership_ = outcome.membership
             self.confidence_ = self.membership_[np.arange(len(self.labels_)), self.labels_]
 
     @property
@@ -597,7 +585,8 @@ class AnchorGraphClustering(MultiViewEstimator):
         numpy.ndarray of shape (n_new, c), or dask.array.Array of Dask arrays
             Rows sum to 1.
         """
-        return self._placed(views, present, lambda _, shares, __: np.asarray(shares))
+        checked = self._new(views, present)
+        return self._placed(checked, lambda _, shares, __: np.asarray(shares))
 
 
 class DMAC(MultiViewEstimator):
@@ -748,7 +737,7 @@ class DMAC(MultiViewEstimator):
         ------
         ValueError
             If the recipe trains no network, the views are not usable
-            (:func:`dmac.data.checks.as_sources`), samples lack views, c, k and m do not fit the
+            (:func:`dmac.data.checks.as_views`), samples lack views, c, k and m do not fit the
             number of samples, or the checkpoint is damaged or of another fit.
         FloatingPointError
             If a loss stops being finite.
@@ -779,10 +768,10 @@ class DMAC(MultiViewEstimator):
             self._warn_of_collapse()
         return self
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
-        self.history_ = fitted.outcome.history
-        self.pretrain_history_ = fitted.outcome.pretrain_history
+    def _keep(self, plan: Plan, outcome: Outcome, *about: Any, **named: Any) -> None:
+        super()._keep(plan, outcome, *about, **named)
+        self.history_ = outcome.history
+        self.pretrain_history_ = outcome.pretrain_history
 
     def _warn_of_collapse(self) -> None:
         """Say so where all rows of Z have come to point the same way."""
@@ -873,8 +862,8 @@ def load_model(path: PathLike, device: str | None = None) -> AnchorGraphClusteri
         If the folder is incomplete, may not be read or is damaged; the message names the file.
     """
     with usual_settings():
-        estimator, fitted = persistence.load(path, device, estimator_of)
-    estimator._keep(fitted)
+        estimator, kept = persistence.load(path, device, estimator_of)
+    estimator._keep(**kept)
     return estimator
 
 
@@ -883,13 +872,14 @@ def _checked(
     solver: Solver,
     present: npt.ArrayLike | None,
     n_features: tuple[int, ...] | None = None,
-) -> list[Source]:
-    """Checked views, of a fit or, with its widths, of new samples."""
-    if solver.takes_incomplete and has_dask(views):
-        return dask_views(views, present, n_features)
-    return as_sources(
+    columns: Array | None = None,
+) -> list[View]:
+    """Checked views, of a fit or, with its widths and columns, of new samples."""
+    return as_views(
         views,
         n_features=n_features,
+        columns=columns,
+        lazy=solver.takes_incomplete,
         streamed=True,
         incomplete=solver.takes_incomplete,
         present=present,

@@ -1,7 +1,7 @@
 """Choosing without labels: a graph on which labels can be judged, and the number of clusters.
 
-Chapter 12 of the book derives the graph and the Markov stability, chapter 14 uses this, and
-chapter 15 says how often the suggested number is right.
+Chapter 12 of the book derives the graph and the Markov stability, "Your own data" uses this, and
+"How many clusters?" says how often the suggested number is right.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from dmac._types import Array, Floats, Views
-from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
 from dmac.closed_form.blocks import Block, blocks_of, single_view_blocks
@@ -23,22 +22,23 @@ from dmac.closed_form.completion import is_needed, present_views, with_graphs
 from dmac.closed_form.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
-from dmac.data.checks import as_sources, check_no_views, check_seed
-from dmac.data.source import Source
-from dmac.recipes import CLOSED_FORM_2026_11, SpectralRecipe
-from dmac.solvers.contract import solver_of
+from dmac.data.checks import as_views, check_no_views, check_seed
+from dmac.data.levels import LevelPipeline
+from dmac.data.source import View
+from dmac.recipes import CLOSED_FORM, SpectralRecipe
+from dmac.solvers.contract import Plan, solver_of
 from dmac.solvers.preparing import prepare
 
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000
 # Views count alike: their weights would depend on the number of clusters, which is sought.
-_RECIPE = replace(CLOSED_FORM_2026_11, length_guard=True)
+_RECIPE = replace(CLOSED_FORM, view_weight="equal")
 # Labels of two graphs agree about as well as those of the best candidate.
 _NEARLY = 0.9
 
 
 def averaged_graph(
-    views: list[Source],
+    views: list[View],
     n_clusters: int,
     *,
     n_anchors: int,
@@ -49,7 +49,7 @@ def averaged_graph(
 
     Parameters
     ----------
-    views : list of v dmac.data.source.Source
+    views : list of v dmac.data.source.View
     n_clusters : int
         c, on which the widths of the whitened views depend.
     n_anchors : int
@@ -57,24 +57,26 @@ def averaged_graph(
     seed : int
         Draws the anchor sets.
     recipe : dmac.recipes.SpectralRecipe
-        CLOSED_FORM_2026_11, or what it is of few samples.
+        CLOSED_FORM with views that count alike, or what it is of few samples.
 
     Returns
     -------
     dmac.closed_form.averaged_graph.AveragedGraph
         Its rows in the order of the samples.
     """
-    blocks = _blocks(views, n_clusters)
+    blocks = _blocks(views, _plan(views, n_clusters).pipelines)
     return AveragedGraph(averaged(_draw(blocks, len(views), n_anchors, seed, recipe)))
 
 
-def _blocks(views: list[Source], n_clusters: int) -> list[Block]:
+def _plan(views: list[View], n_clusters: int) -> Plan:
+    return solver_of(_RECIPE).plan(views[0].shape[0], [x.shape[1] for x in views], n_clusters)
+
+
+def _blocks(views: list[View], pipelines: list[LevelPipeline]) -> list[Block]:
     """The blocks of checked views, in the order of the samples.
 
     Where few samples have all views, those of the single views: each compares the samples it has.
     """
-    pipelines = solver_of(_RECIPE).pipelines(len(views), n_clusters)
-    solver_of(_RECIPE).decide(views, pipelines, warns=False)
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
     blocks = blocks_of(prepared.views, pipelines, _RECIPE)
@@ -175,8 +177,8 @@ def suggest_n_clusters(
         80 samples. The graph is made for the geometric mean of the smallest and the largest, so
         other candidates can change the answer.
     criterion : str
-        One of :data:`dmac.model_selection.CRITERIA`. The default is right on six of sixteen data
-        sets, more than any other; their classes were looked at for that choice.
+        One of :data:`dmac.model_selection.CRITERIA`. None is right in more than a third of the
+        runs on the book's data sets.
     random_state : int, numpy.random.RandomState or None
         Draws the samples, the anchors and the starts of k-means.
 
@@ -187,14 +189,14 @@ def suggest_n_clusters(
     Raises
     ------
     ValueError
-        If the views are not usable (:func:`dmac.data.checks.as_sources`) or have fewer than 12
+        If the views are not usable (:func:`dmac.data.checks.as_views`) or have fewer than 12
         samples, a candidate is not an integer from 2 to a quarter of the samples, there are fewer
         than two of them, or the criterion is not known.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}, it must be one of {CRITERIA}")
     check_no_views(candidates, "candidates")
-    views = as_sources(views, incomplete=True)
+    views = as_views(views, incomplete=True)
     n = views[0].shape[0]
     candidates = _checked(candidates, n)
     rng = check_seed(random_state)
@@ -203,13 +205,11 @@ def suggest_n_clusters(
         views, n = [x.some(rows) for x in views], _MOST
     # The graph needs one number of clusters, and must be fair to all: the middle of a log scale.
     middle = round((candidates[0] * candidates[-1]) ** 0.5)
-    solver = solver_of(_RECIPE)
-    m = n_anchors_for(n, middle, _RECIPE.anchor_factor, _RECIPE.anchor_share)
+    plan = _plan(views, middle)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=3)]
-    work = solver.work(n, [x.shape[1] for x in views], m, middle)
-    with threads_for(work):
-        blocks = _blocks(views, middle)
-        halves = [_draw(blocks, len(views), m, seed) for seed in seeds[:2]]
+    with threads_for(n * plan.work):
+        blocks = _blocks(views, plan.pipelines)
+        halves = [_draw(blocks, len(views), plan.n_anchors, seed) for seed in seeds[:2]]
         graphs = [AveragedGraph(averaged(drawn)) for drawn in (*halves, halves[0] + halves[1])]
         spectra = []
         for graph in graphs:

@@ -17,6 +17,7 @@ from typing import Any
 import jinja2
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import sklearn
 import torch
 from sklearn.base import clone
@@ -24,15 +25,15 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from dmac._types import Array, Floats, Integers, Views
+from dmac._types import Array, Integers, Views
 from dmac._version import VERSION
 from dmac._warn import ViewWarning, warn
 from dmac.closed_form.votes import unit_rows
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView
 from dmac.data.names import in_order, index_of
-from dmac.data.source import Source
+from dmac.data.source import View
 from dmac.data.vocabulary import Column, as_text
 from dmac.diagnostics import gaussian_like
 from dmac.estimators import AnchorGraphClustering, MultiViewEstimator, numbered_by_size
@@ -107,11 +108,10 @@ def page(
     _check_settings(model, seeds)
     with warnings.catch_warnings(record=True, action="always") as said:
         warns = solver_of(get_recipe(model.recipe)).takes_incomplete
-        checked = as_sources(views, streamed=True, incomplete=True, warns=warns)
-        named = [x.view for x in checked]
+        checked = as_views(views, streamed=True, incomplete=True, warns=warns)
         n = checked[0].shape[0]
-        samples = _as_text(named[0].samples, "", n)
-        columns = [_as_text(x.view.features, "column ", x.shape[1]) for x in checked]
+        samples = _as_text(checked[0].samples, "", n)
+        columns = [_as_text(x.features, "column ", x.shape[1]) for x in checked]
         classes = in_order(classes, index_of(views), "classes", "views")
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
@@ -123,10 +123,12 @@ def page(
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():
         warn(text, category)
-    names = [x.name or x.where for x in named]
+    names = [x.name or x.where for x in checked]
     lacking = np.asarray(getattr(model, "n_missing_", np.zeros(len(names), int))).tolist()
     kept = record or getattr(model, "record_", {})
-    sure = getattr(model, "confidence_", None)
+    table = table_of(model)
+    table.insert(0, "sample", samples)
+    listed = table.reindex(columns=["sample", "cluster", "confidence"])
     return _template().render(
         n=n,
         c=model.n_clusters,
@@ -136,10 +138,10 @@ def page(
         spectral=isinstance(model, AnchorGraphClustering),
         warnings=messages,
         views=list(zip(names, model.n_features_, lacking)),
-        samples=_listed(samples, model.labels_, sure) if n <= _LISTED else [],
-        csv=_csv(_table_of(samples, model.labels_, sure)),
+        samples=listed.to_numpy().tolist() if n <= _LISTED else [],
+        csv=_csv(table.round(4)),
         known={} if classes is None else scores(classes, model.labels_),
-        by_class=None if classes is None else _counted(np.asarray(classes), model.labels_),
+        by_class=None if classes is None else _counted(np.asarray(classes).ravel(), model.labels_),
         about=_about(about, samples, model.labels_),
         record=kept,
         again=lines_of_python(model, kept),
@@ -172,13 +174,12 @@ def _as_text(given: Iterable[Any] | None, what: str, count: int) -> list[str]:
     return list(map(str, names))
 
 
-def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> dict[str, Any]:
+def _compared(model: MultiViewEstimator, checked: list[View], seeds: int) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
-    n, c, seed = checked[0].shape[0], model.n_clusters, model.random_state
-    first = int(seed) if isinstance(seed, numbers.Integral) else 0
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLES])
+    n, c, first = checked[0].shape[0], model.n_clusters, _seed(model)
+    rows = _drawn(checked)
     drawn = [x.rows(rows) for x in checked]
-    some = [NamedView(x, of.view.name) for x, of in zip(drawn, checked)]
+    some = [NamedView(x, of.name) for x, of in zip(drawn, checked)]
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=ViewWarning):
         fits = _fits(model, some, first, seeds, n <= _SAMPLES)
@@ -214,18 +215,13 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    places.filters["number"], places.filters["amount"] = _number, _amount
+    places.filters["number"] = _number
     return places.get_template("report.html")
 
 
-def _number(value: float, digits: int = 2, sign: str = "") -> str:
+def _number(value: float, digits: int = 2, sign: str = "", kind: str = "f") -> str:
     """A number with a minus sign; a dash where there is none."""
-    return "–" if value != value else f"{value + 0.0:{sign}.{digits}f}".replace("-", "−")
-
-
-def _amount(value: float) -> str:
-    """A number in the units of the data: to three digits."""
-    return "–" if value != value else f"{value:.3g}".replace("-", "−")
+    return "–" if value != value else f"{value + 0.0:{sign}.{digits}{kind}}".replace("-", "−")
 
 
 def _csv(table: Any) -> str:
@@ -233,20 +229,11 @@ def _csv(table: Any) -> str:
     return table.to_csv(index=False, lineterminator="\r\n")
 
 
-def _table_of(samples: list[str], labels: Integers, sure: Floats | None) -> Any:
-    """The cluster of each sample, and how sure it is."""
-    import pandas as pd
-
-    table = pd.DataFrame({"sample": samples, "cluster": labels})
-    return table if sure is None else table.assign(confidence=np.round(sure.tolist(), 4))
-
-
-def _listed(
-    samples: list[str], labels: Integers, sure: Floats | None
-) -> list[tuple[str, int, float]]:
-    """The same for the page; nan where a label has no confidence."""
-    shares = np.full(len(samples), np.nan) if sure is None else sure
-    return list(zip(samples, labels.tolist(), np.asarray(shares, float).tolist()))
+def table_of(model: MultiViewEstimator) -> pd.DataFrame:
+    """The cluster of each sample, and how sure it is, where the model says it."""
+    table = pd.DataFrame({"cluster": model.labels_})
+    sure = getattr(model, "confidence_", None)
+    return table if sure is None else table.assign(confidence=np.asarray(sure, float))
 
 
 def changes(recipe: BaseRecipe) -> dict[str, Any]:
@@ -276,38 +263,38 @@ def lines_of_python(model: MultiViewEstimator, record: Mapping[str, Any]) -> str
     return "\n".join([*lines, f"dmac.{kind}({c}, {chosen}, {seed}).fit(views{present})"])
 
 
-def _counted(values: Array, labels: Integers) -> list[tuple[str, list[tuple[int, float]]]]:
+def _counted(
+    values: Array, labels: Integers, clusters: Array | None = None
+) -> list[tuple[str, list[tuple[int, float]]]]:
     """How many samples of each value are in each cluster, and their shares of it."""
-    sizes = np.bincount(labels)
-    found, codes = np.unique(values.astype(str), return_inverse=True)
-    counts = [np.bincount(labels[codes == i], minlength=len(sizes)) for i in range(len(found))]
-    clusters = np.flatnonzero(sizes)
-    rows = [[(int(x[k]), float(x[k] / sizes[k])) for k in clusters] for x in counts]
-    return list(zip(found.tolist(), rows))
+    counts = pd.crosstab(values.astype(str), labels)
+    counts = counts if clusters is None else counts.reindex(columns=clusters, fill_value=0)
+    both = np.stack([counts, counts / counts.sum()], axis=2)
+    return [(name, [(int(n), share) for n, share in row]) for name, row in zip(counts.index, both)]
 
 
 def _about(table: Any, samples: list[str], labels: Integers) -> list[tuple[str, Any, Any]]:
     """What is known of the clusters: medians of numbers, or counts of up to so many values."""
-    if table is None:
-        return []
-    rows = dict(zip(map(str, table.index), range(len(table))))
-    places = np.array([rows.get(name, -1) for name in samples])
-    if (places < 0).all() and len(table) == len(samples):
-        places = np.arange(len(samples))
     told: list[tuple[str, Any, Any]] = []
-    has = places >= 0
+    if table is None:
+        return told
+    names, clusters = pd.Index(samples), np.unique(labels)
+    table = table.set_axis(table.index.map(str))
+    if len(table) == len(names) and not names.isin(table.index).any():
+        table = table.set_axis(names)
+    has = names.isin(table.index)
+    table = table[~table.index.duplicated()].reindex(names[has])
     for j, name in enumerate(table.columns if has.any() else ()):
-        x, mine = Column(table.iloc[places[has], j]).typed, labels[has]
+        x = Column(table.iloc[:, j]).typed
         if x.dtype.kind == "f" and len(np.unique(x)) > _VALUES:
-            with warnings.catch_warnings(action="ignore"):  # of clusters without a value
-                medians = [float(np.nanmedian(x[mine == k])) for k in np.unique(labels)]
-            told.append((str(name), medians, []))
+            medians = pd.Series(x).groupby(labels[has]).median().reindex(clusters)
+            told.append((str(name), medians.tolist(), []))
         elif len(set(as_text(x))) <= _VALUES:
-            told.append((str(name), [], _counted(np.array(as_text(x)), mine)))
+            told.append((str(name), [], _counted(np.array(as_text(x)), labels[has], clusters)))
     return told
 
 
-def _check_fit(model: MultiViewEstimator, views: Views, checked: list[Source]) -> None:
+def _check_fit(model: MultiViewEstimator, views: Views, checked: list[View]) -> None:
     """Refuse other samples than those of the fit, in another order, or with what a mask hid."""
     labels, expected = model.predict(views), len(model.labels_)
     if len(labels) != expected:
@@ -390,7 +377,7 @@ def _colour(k: int) -> str:
 
 def _features(
     views: Views,
-    checked: list[Source],
+    checked: list[View],
     labels: Integers,
     names: list[str],
     columns: list[list[str]],
@@ -401,66 +388,78 @@ def _features(
     they are from the rest.
     """
     sizes = dict(zip(*(x.tolist() for x in np.unique(labels, return_counts=True))))
-    told: dict[int, list[tuple[str, str, float]]] = {k: [] for k in sizes}
-    every = [(a, j) for a, of_view in enumerate(columns) for j in range(len(of_view))]
-    chosen: list[int] = []
-    gaps = np.zeros((len(sizes), 0))
+    both = [(name, column) for name, of_view in zip(names, columns) for column in of_view]
+    gaps = np.zeros((1, len(both)))
     if len(sizes) > 1:
         gaps = np.hstack(standardized_differences(views, labels)[1])
-        for k, row in zip(sizes, np.nan_to_num(gaps)):
-            first = [i for i in np.argsort(-abs(row), kind="stable")[:_FEATURES].tolist() if row[i]]
-            told[k] = [(names[a], columns[a][j], row[i]) for i in first for a, j in [every[i]]]
-            chosen += [i for i in first if i not in chosen]
-    means = _means(checked, labels, [every[i] for i in chosen])
-    profile = [
-        (names[a], columns[a][j], list(zip(of_clusters, gaps[:, i].tolist())))
-        for i, of_clusters in zip(chosen, means)
-        for a, j in [every[i]]
-    ]
+    largest = np.argsort(-abs(np.nan_to_num(gaps)), kind="stable")[:, :_FEATURES].tolist()
+    first = {
+        k: [i for i in of_k if row[i] and row[i] == row[i]]
+        for k, of_k, row in zip(sizes, largest, gaps)
+    }
+    chosen = list(dict.fromkeys(i for of_k in first.values() for i in of_k))
+    means = _means(checked, labels, chosen)
+    table = pd.DataFrame(
+        [[*both[i], *means[i]] for i in chosen],
+        columns=["view", "feature", *(f"cluster {k}" for k in sizes)],
+    )
     return {
         "clusters": sizes,
-        "features": told,
+        "features": {
+            k: [(*both[i], row[i]) for i in of_k] for (k, of_k), row in zip(first.items(), gaps)
+        },
         "colours": {k: _colour(k) for k in sizes},
-        "profile": profile,
-        "means_csv": _csv(_table_of_means(profile, list(sizes))),
+        "profile": [
+            (*both[i], list(zip(means[i], gaps[:, i].tolist())), _digits(means[i])) for i in chosen
+        ],
+        "means_csv": _csv(table),
     }
 
 
-def _means(
-    checked: list[Source], labels: Integers, places: list[tuple[int, int]]
-) -> list[list[float]]:
-    """The mean of some columns in each cluster, over the samples that have the view."""
-    means: dict[tuple[int, int], list[float]] = {}
-    for a, x in enumerate(checked):
-        mine = [j for b, j in places if a == b]
-        blocks = [as_dense(x.read(rows)[:, mine]) for rows in x.slices()] if mine else []
-        values, has = np.vstack(blocks) if mine else np.zeros((len(labels), 0)), x.filled()
-        with warnings.catch_warnings(action="ignore"):  # of clusters that lack the view
-            rows = [values[has & (labels == k)].mean(0) for k in np.unique(labels)]
-        means |= {(a, j): column.tolist() for j, column in zip(mine, np.transpose(rows))}
-    return [means[place] for place in places]
+def _digits(means: list[float]) -> int:
+    """Significant digits by which the largest of some means can be told from the others."""
+    told = [x for x in means if x == x] or [0.0]
+    between = max(map(abs, told)) / (np.ptp(told) or np.inf)
+    return int(np.clip(2 + np.ceil(np.log10(max(between, 10))), 3, 6))
 
 
-def _table_of_means(
-    profile: list[tuple[str, str, list[tuple[float, float]]]], ks: list[int]
-) -> Any:
-    """The means as a table, a row for each feature."""
-    import pandas as pd
+def _means(checked: list[View], labels: Integers, chosen: list[int]) -> dict[int, list[float]]:
+    """The mean of some columns in each cluster, over the samples that have the view.
 
-    rows = [[view, name, *(mean for mean, _ in both)] for view, name, both in profile]
-    return pd.DataFrame(rows, columns=["view", "feature", *(f"cluster {k}" for k in ks)])
+    The columns of all views are counted in one row.
+    """
+    means: dict[int, list[float]] = {}
+    start = 0
+    for x in checked:
+        mine = [i for i in chosen if start <= i < start + x.shape[1]]
+        if mine:
+            places = np.array(mine) - start
+            values = np.vstack([as_dense(x.read(rows)[:, places]) for rows in x.slices()])
+            values[~x.filled()] = np.nan
+            means |= zip(mine, pd.DataFrame(values).groupby(labels).mean().to_numpy().T.tolist())
+        start += x.shape[1]
+    return means
 
 
 def seeds_agree(model: MultiViewEstimator, views: Views) -> float:
     """The mean ARI of a fit with two others of the next seeds, of up to 2000 samples."""
-    checked = as_sources(views, streamed=True, incomplete=True)
-    rows = np.sort(np.random.default_rng(0).permutation(checked[0].shape[0])[:_SAMPLES])
-    drawn = [NamedView(x.rows(rows), x.view.name) for x in checked]
-    seed = model.random_state
-    first = int(seed) if isinstance(seed, numbers.Integral) else 0
+    checked = as_views(views, streamed=True, incomplete=True)
+    rows = _drawn(checked)
+    some = [NamedView(x.rows(rows), x.name) for x in checked]
     with warnings.catch_warnings(action="ignore"):  # the fit itself has said it
-        fits = _fits(model, drawn, first, 3, len(rows) == len(model.labels_))
-    return _mean_ari([fits[0].labels_, fits[1].labels_, fits[2].labels_])
+        fits = _fits(model, some, _seed(model), 3, len(rows) == len(model.labels_))
+    return _mean_ari([fit.labels_ for fit in fits])
+
+
+def _drawn(checked: list[View]) -> Integers:
+    """The samples that are fitted again, in their order."""
+    return np.sort(np.random.default_rng(0).permutation(checked[0].shape[0])[:_SAMPLES])
+
+
+def _seed(model: MultiViewEstimator) -> int:
+    """The seed of the first fit; 0 of a generator or None."""
+    seed = model.random_state
+    return int(seed) if isinstance(seed, numbers.Integral) else 0
 
 
 def _supports(*both: list[MultiViewEstimator]) -> list[float]:

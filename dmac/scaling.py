@@ -6,7 +6,7 @@ Memory is O(n (d + k)) and one block. :func:`dmac.compute.distances.squared_dist
 :func:`dmac.anchors.anchor_learning_loss` and :func:`dmac.anchor_graph.anchor_graph` compute the
 same on whole n x m tensors; the tests hold the two against each other.
 
-Chapter 17 of the book counts what is saved.
+"The costs of a fit" in the book counts what is saved.
 """
 
 from __future__ import annotations

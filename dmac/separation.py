@@ -1,7 +1,7 @@
 """What sets the clusters of a fit apart: the features by how far each cluster differs in them.
 
-Chapter 14 of the book reads such a table. No classes are needed, and one outlying sample does not
-decide the result.
+"Your own data" in the book reads such a table. No classes are needed, and one outlying sample does
+not decide the result.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix, Views
-from dmac.data.checks import as_sources, check_labels
+from dmac.data.checks import as_views, check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import as_named
 from dmac.data.names import in_order, index_of
-from dmac.data.source import Source, filled
+from dmac.data.source import View, filled
 
 if TYPE_CHECKING:
     import pandas
@@ -155,7 +155,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
         If views or labels are not usable, or all labels are the same.
     """
     labels = in_order(labels, index_of(views), "labels", "views")
-    sources = as_sources(views, streamed=True, incomplete=True)
+    sources = as_views(views, streamed=True, incomplete=True)
     codes = check_labels(labels, sources[0].shape[0])
     first = np.unique(codes, return_index=True)[1]
     if len(first) < 2:
@@ -165,7 +165,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
 
 
 @np.errstate(over="ignore")
-def _differences(x: Source, codes: Array, c: int) -> Floats:
+def _differences(x: View, codes: Array, c: int) -> Floats:
     """Standardised differences of the features of a checked view: (c, d)."""
     unit, low, high = _limits(x, codes, c)
     blocks = functools.partial(_moved_rows, x, codes, unit, low, high)
@@ -189,7 +189,7 @@ def _differences(x: Source, codes: Array, c: int) -> Floats:
 
 
 def _moved_rows(
-    x: Source, codes: Array, unit: Floats, low: Floats, high: Floats
+    x: View, codes: Array, unit: Floats, low: Floats, high: Floats
 ) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
     """Blocks of a checked view: values within the limits, and where they are stored.
 
@@ -214,7 +214,7 @@ def _moved_rows(
         yield values, stored, indicator
 
 
-def _limits(x: Source, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
+def _limits(x: View, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
     """Units of the features (d,), in which the least and the largest value of a cluster: (c, d)."""
     order = np.random.default_rng(0).permutation(len(codes))
     rows = np.sort(np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)]))

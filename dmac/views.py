@@ -17,11 +17,10 @@ import scipy.sparse
 from dmac._types import Integers, Matrix
 from dmac._warn import warn
 from dmac.data import registry
-from dmac.data.checks import check_views
+from dmac.data.checks import check_views, is_on_disk
 from dmac.data.datasets import DATASETS, KINDS
 from dmac.data.named_views import stem
 from dmac.data.readers import Reading, read_views
-from dmac.data.source import is_on_disk
 
 _EMBEDDED = Path(__file__).parent / "data" / "mfeat.npz"
 _EMBEDDED_ABOUT = "UCI Multiple Features: 2000 handwritten numerals, six feature sets (CC BY 4.0)"

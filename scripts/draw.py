@@ -5,7 +5,6 @@ The text in them is text, in whatever fonts the reader has.
 
 from pathlib import Path
 
-import draw_choice
 import draw_model
 import draw_partition
 import draw_peers
@@ -19,7 +18,6 @@ def pictures():
     return {
         "closed-form.svg": draw_recipe.draw(),
         "partition.svg": draw_partition.draw(),
-        "which-recipe.svg": draw_choice.draw(),
         "model.svg": draw_model.draw(),
         **{f"model-{chapter}.svg": draw_model.draw(chapter) for chapter in draw_model.PARTS},
         "peer-legend.svg": draw_peers.draw_legend(),

@@ -1,9 +1,9 @@
 """The whole model, once as it is and once for each chapter with its part picked out.
 
-A picture is shown as wide as the column, on a telephone half as wide, where its small print grows.
+A picture is narrow enough for a telephone, where its small print grows.
 """
 
-WIDTH, HEIGHT = 640, 392
+WIDTH, HEIGHT = 480, 504
 
 INK = "#1a1a1a"
 # Okabe and Ito's colours, as in the figures; the fills are the same ones, light.
@@ -19,7 +19,7 @@ text { font-family: "STIX Two Text", "Cambria", "Times New Roman", "DejaVu Serif
 .b { font-weight: bold; }
 .i { font-style: italic; }
 .off { opacity: 0.3; }
-@media (max-width: 480px) { text { font-size: 23px; } .s { font-size: 18px; } }
+@media (max-width: 400px) { text { font-size: 23px; } .s { font-size: 18px; } }
 """
 #: For pictures whose print does not grow on a telephone.
 FIXED = STYLE.split("@media")[0]
@@ -143,7 +143,14 @@ def network(x, y, above=""):
     )
 
 
-TOP, LOW, ROW, LANE, GRAPH = 72, 148, 110, 224, 308  # heights of what stands side by side
+TOP, LOW, ROW, NOISE, LANE, GRAPH = (
+    72,
+    148,
+    110,
+    246,
+    316,
+    424,
+)  # heights of what stands side by side
 
 
 UP = '<tspan class="up" dy="-8">{}</tspan><tspan dy="8"> </tspan>'
@@ -165,7 +172,7 @@ def view(y, a):
 
 #: Everything in the picture, as pairs of the part's name and its SVG, from back to front.
 ELEMENTS = [
-    ("structure", dashed_line((330, 153), (330, 286), (224, 286))),
+    ("structure", dashed_line((318, 153), (318, 188), (254, 188), (254, 396), (224, 396))),
     ("anchor learning", dashed_line((177, LANE), (101, LANE))),
     *view(TOP, "1"),
     *view(LOW, ITALIC.format("v")),
@@ -174,36 +181,36 @@ ELEMENTS = [
     ("fusion", box(264, ROW, 54, 32, BLUE) + text(264, ROW + 5, "mean", True)),
     ("fusion", arrow((291, ROW), (311, ROW))),
     ("z", matrix(330, ROW, 38, 86, BLUE, BOLD.format("Z"), 6)),
-    ("labels", arrow((330, 67), (330, 38)) + text(330, 28, "k-means: labels", True)),
-    ("k-means", arrow((349, ROW), (424, ROW)) + text(386, 100, "k-means", True)),
-    ("k-means", matrix(443, ROW, 38, 56, ORANGE, BOLD.format("Û"), 3)),
-    ("noise", arrow((462, ROW), (498, ROW)) + arrow((512, 60), (512, 96))),
-    ("noise", text(512, 30, "noise", True) + text(512, 53, ITALIC.format("μ + σ ⊙ ϵ"))),
-    ("noise", dot(512, ROW, "+", ORANGE) + arrow((526, ROW), (563, ROW))),
-    ("anchors", matrix(582, ROW, 38, 56, ORANGE, BOLD.format("U"), 3)),
-    ("anchors", text(586, 72, "anchors", True)),
-    ("distances", arrow((582, 138), (582, LANE), (209, LANE)) + arrow((193, 175), (193, 208))),
+    ("labels", arrow((349, ROW), (379, ROW)) + words(420, ROW, ("k-means:", "labels"))),
+    ("k-means", arrow((336, 153), (336, 218)) + text(296, 212, "k-means", True)),
+    ("k-means", matrix(336, NOISE, 38, 56, ORANGE, BOLD.format("Û"), 3)),
+    ("noise", arrow((355, NOISE), (378, NOISE)) + arrow((392, 208), (392, 232))),
+    ("noise", text(412, 178, "noise", True) + text(412, 201, ITALIC.format("μ + σ ⊙ ϵ"))),
+    ("noise", dot(392, NOISE, "+", ORANGE) + arrow((406, NOISE), (429, NOISE))),
+    ("anchors", matrix(448, NOISE, 38, 56, ORANGE, BOLD.format("U"), 3)),
+    ("anchors", text(402, 300, "anchors", True)),
+    ("distances", arrow((448, 274), (448, LANE), (209, LANE)) + arrow((193, 175), (193, 300))),
     ("distances", dot(193, LANE, ITALIC.format("d"), GREEN, 16)),
-    ("to graph", arrow((193, 240), (193, 264))),
+    ("to graph", arrow((193, 332), (193, 381))),
     (
         "graph",
         matrix(193, GRAPH, 58, 86, GREEN, BOLD.format("S") + upper(ITALIC.format("a")), 6),
     ),
-    ("graph", text(193, 376, "anchor graph", True)),
-    ("graph", text(82, 312, "one for each", True)),
-    ("graph", text(82, 332, f"view {ITALIC.format('a')}", True)),
-    ("to convolution", arrow((222, 318), (344, 318)) + arrow((400, LANE), (400, 284))),
-    ("convolution", box(400, 311, 110, 50, PURPLE) + text(400, 318, BOLD.format(CONVOLUTION))),
-    ("convolution", text(400, 376, "convolution", True) + arrow((455, 311), (490, 311))),
-    ("clusters", matrix(526, 297, 48, 56, PURPLE, "", 3)),
+    ("graph", text(193, 492, "anchor graph", True)),
+    ("graph", words(98, GRAPH, ("one for each", f"view {ITALIC.format('a')}"))),
+    ("to convolution", arrow((222, GRAPH), (267, GRAPH)) + arrow((322, LANE), (322, 399))),
+    ("convolution", box(322, GRAPH, 110, 50, PURPLE)),
+    ("convolution", text(322, GRAPH + 7, BOLD.format(CONVOLUTION))),
+    ("convolution", text(322, 492, "convolution", True) + arrow((377, GRAPH), (399, GRAPH))),
+    ("clusters", matrix(435, GRAPH - 14, 48, 56, PURPLE, "", 3)),
     (
         "clusters",
-        matrix(514, 311, 48, 56, PURPLE, BOLD.format("F") + upper(ITALIC.format("a")), 3),
+        matrix(423, GRAPH, 48, 56, PURPLE, BOLD.format("F") + upper(ITALIC.format("a")), 3),
     ),
-    ("clusters", text(520, 376, "clusters", True)),
-    ("consistency", dashed_line((550, 294), (580, 294)) + pill(603, 294, "CM")),
-    ("anchor learning", pill(70, LANE, "AL") + text(70, 264, "entropy", True)),
-    ("structure", pill(330, 262, "SP")),
+    ("clusters", text(429, 492, "clusters", True)),
+    ("consistency", dashed_line((435, 382), (435, 366)) + pill(435, 350, "CM")),
+    ("anchor learning", pill(70, LANE, "AL") + text(70, LANE + 38, "entropy", True)),
+    ("structure", pill(254, 258, "SP")),
 ]
 
 

@@ -32,11 +32,6 @@ SYSTEMS = {
         ("vectors", "c vectors", False),
         ("labels", "k-means"),
     ),
-    "MSGL": (
-        ("mixture", "one mixture", True),
-        ("vectors", "c vectors", False),
-        ("labels", "k-means"),
-    ),
     "UDBGL": (
         ("mixtures", "mixtures", True),
         ("mixture", "one, c pieces", True),

@@ -1,18 +1,29 @@
 """A small Sphinx extension: buttons and links lead to what is there.
 
-Where `repository` in _config.yml names an address, pages say it, the PDF beside them is linked, and
-every page from a notebook has buttons that open it on Binder and Colab; without one they have none.
-The notebook of an experiment is in notebooks/, since book/experiments/ is built and not committed.
+Where `repository` in _config.yml names an address, pages say it, and every page from a notebook has
+buttons that open it on Binder and Colab; without one they have none. The notebook of an experiment
+is in notebooks/, since book/experiments/ is built and not committed. The old address of a
+page that has moved leads to the new one.
 
-A page with code that was written in Markdown downloads as a notebook, too (portable.py writes it).
+A page with code that was written in Markdown downloads as a notebook, too (portable.py writes it),
+and one that needs the whole project has no download.
 Jupyter Book prepares every page for live code in it (Thebe), which comes from the network and is
 not offered here.
 """
 
 from pathlib import Path
 
+import nbformat
+import portable
 import yaml
 
+#: Pages by the addresses that they had in earlier versions.
+MOVED = {
+    "14_your_data": "your_data",
+    "17_scaling": "scaling",
+    "18_the_field": "14_the_field",
+    "corrections": "errata",
+}
 THEBE = {"init_thebe_core", "update_thebe_context"}  # write its scripts into the pages
 
 
@@ -23,23 +34,34 @@ def published(app):
 
 
 def say_where(app, config):
-    """Fill in where the project and the PDF are, if they are published."""
+    """Fill in where the project is, if it is published."""
     url = published(app)
-    pdf = '<a href="../dmac-book.pdf">The whole book as a PDF</a>'
-    config.myst_substitutions |= {
-        "repository": f"It is at <{url}>." if url else "",
-        "pdf": pdf if url else "",
-    }
+    config.myst_substitutions |= {"repository": f"It is at <{url}>." if url else ""}
+
+
+def forward(app, exception):
+    """Leave a page at each old address that leads to the new one, and to the place on it."""
+    for old, new in MOVED.items() if app.builder.format == "html" else ():
+        Path(app.outdir, "book", f"{old}.html").write_text(
+            f'<!DOCTYPE html><title>Moved</title><a href="{new}.html">This page has moved.</a>'
+            f'<script>location.replace("{new}.html" + location.hash)</script>\n',
+            encoding="utf-8",
+        )
 
 
 def lead_to_notebook(app, pagename, templatename, context, doctree):
-    """Let the download button of a page with code give its notebook."""
-    if (Path(app.outdir).parent / "jupyter_execute" / f"{pagename}.ipynb").exists():
-        for group in context.get("header_buttons", []):
-            for button in group.get("buttons", []):
-                if button.get("text") == ".md":
-                    url = button["url"].removesuffix(".md") + ".ipynb"
-                    button |= {"url": url, "text": ".ipynb", "icon": "fas fa-code"}
+    """Let the download button of a page with code give its notebook, if that runs alone."""
+    executed = Path(app.outdir).parent / "jupyter_execute" / f"{pagename}.ipynb"
+    if not executed.exists():
+        return
+    alone = portable.runs_alone(executed.stem, nbformat.read(executed, 4))
+    for group in context.get("header_buttons", []):
+        buttons = group.get("buttons", [])
+        for button in [one for one in buttons if one.get("text") in (".md", ".ipynb")]:
+            if not alone:
+                buttons.remove(button)
+            url = button["url"].removesuffix(".md").removesuffix(".ipynb") + ".ipynb"
+            button |= {"url": url, "text": ".ipynb", "icon": "fas fa-code"}
 
 
 def lead_to_source(app, pagename, templatename, context, doctree):
@@ -57,6 +79,7 @@ def setup(app):
         listeners[:] = [
             one for one in listeners if getattr(one.handler, "__name__", "") not in THEBE
         ]
+    app.connect("build-finished", forward)
     app.connect("config-inited", say_where, priority=1)
     app.connect("html-page-context", lead_to_source, priority=900)  # after the theme's buttons
     app.connect("html-page-context", lead_to_notebook, priority=900)

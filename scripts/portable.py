@@ -2,9 +2,9 @@
 
 ``python scripts/portable.py`` comes after ``jupyter-book build``. The text is that of the rendered
 page, so every number, reference and formula is resolved and plain Markdown; the code and its
-outputs are those of the executed notebook. Cells of set-up and checks are collapsed, and what a
-chapter reads of the stored runs is packed into its first cell, in one also the package that reads
-them.
+outputs are those of the executed notebook. Cells of set-up and checks are collapsed. What a chapter
+reads of the stored runs is packed into its second cell, which the first one can read, in one page
+also the package that reads them. Pages of evidence need the whole project, and have no download.
 """
 
 import base64
@@ -26,14 +26,10 @@ BUILT = ROOT / "_build"
 #: What the book is rendered from, and where the hashes of a rendered book's sources are.
 SOURCES = ("book/*.ipynb", "book/*.md", "book/*.bib", "notebooks/*.ipynb", "_*.yml")
 RENDERED = BUILT / "html" / "sources.json"
-#: What every download says first, and what those of the pages of evidence say instead.
+#: What every download says first.
 INSTALL = (
     "> To run this, download the wheel from the page Install of the book, and type in its folder\n"
     "> `pip install dmac-*.whl matplotlib pandas jupyterlab`"
-)
-CLONE = (
-    "> This page reads the stored runs: it runs in a copy of the whole project, from the folder\n"
-    "> `{folder}`, as the page Install of the book says. What is below was executed there."
 )
 #: In the book these numbers go into the text; a notebook has them there already.
 GLUE = "def glue(name, value, display=False):\n    pass  # a number for the book's text"
@@ -48,7 +44,7 @@ _RUNS = "../notebooks/results/runs"
 #: Chapters whose downloads carry `experiments`, and what it reads of runs for them: groups, and
 #: entries of each run; of the measurements that they name all.
 CARRIES = {
-    "17_scaling": (
+    "scaling": (
         *(_RUNS, "comparison", "closed-form", "revised", "revised-new-sets"),
         *("key", "dataset", "data", "method", "settings", "seed", "scores", "acc"),
     )
@@ -118,6 +114,12 @@ def expand(formula, macros):
     return formula
 
 
+def runs_alone(name, notebook):
+    """Whether a page's notebook needs no more than the wheel and what is packed into it."""
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    return name in CARRIES or not _IMPORTS.search(code)
+
+
 def packed(source, folder="stored", carried=()):
     """A cell that unpacks what a chapter reads, or None: files, and groups of runs, that it names.
 
@@ -137,7 +139,7 @@ def packed(source, folder="stored", carried=()):
     text = base64.b85encode(lzma.compress(json.dumps(kept).encode(), preset=9)).decode()
     lines = "\n".join(text[i : i + 100] for i in range(0, len(text), 100))
     return (
-        f"# The files that this chapter reads are packed below; this writes them to {folder}.\n"
+        f"# The next cell has the files that this page reads, and this writes them to {folder}.\n"
         "import base64\nimport json\nimport lzma\nfrom pathlib import Path\n\n\n"
         "def unpack(packed):\n"
         '    packed = lzma.decompress(base64.b85decode("".join(packed.split())))\n'
@@ -243,15 +245,14 @@ def portable(html, notebook, macros):
     if carried:
         carried += tuple(f"bench-{part}" for part in _MEASURED.findall(source))
     title, _, text = cells[0].source.partition("\n")
-    first = INSTALL
-    if _IMPORTS.search(source) and not carried:
-        first = CLONE.format(folder="notebooks" if html.parent.name == "experiments" else "book")
-    elif files := packed(source, own, carried):
+    if files := packed(source, own, carried):
         for cell in cells:
             cell.source = cell.source.replace('"../notebooks', f'"{own}')
             cell.source = cell.source.replace('"_static/', f'"{own}/')
-        cells.insert(1, new_code_cell(files, metadata={"jupyter": {"source_hidden": True}}))
-    cells[0].source = f"{title}\n\n{first}\n{text}"
+        reader, _, files = files.partition("\n\n\nunpack(")
+        hidden = {"jupyter": {"source_hidden": True}}
+        cells[1:1] = [new_code_cell(reader), new_code_cell(f"unpack({files}", metadata=hidden)]
+    cells[0].source = f"{title}\n\n{INSTALL}\n{text}"
     for number, cell in enumerate(cells):
         cell["id"] = f"c{number}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -271,8 +272,11 @@ def main():
     for executed in sorted(BUILT.glob("jupyter_execute/**/*.ipynb")):
         name = executed.relative_to(BUILT / "jupyter_execute")
         html = (BUILT / "html" / name).with_suffix(".html")
-        done = portable(html, nbformat.read(executed, 4), macros)
-        nbformat.write(done, BUILT / "html" / "_sources" / name)
+        notebook, target = nbformat.read(executed, 4), BUILT / "html" / "_sources" / name
+        if runs_alone(name.stem, notebook):
+            nbformat.write(portable(html, notebook, macros), target)
+        else:
+            target.unlink(missing_ok=True)
     RENDERED.write_text(json.dumps(digests(), indent=1), encoding="utf-8")
 
 

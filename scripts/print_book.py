@@ -49,6 +49,14 @@ def print_book(browser, html, target, start="book/index.html"):
     return book["pages"]
 
 
+def link(html, name):
+    """Link the printed book from the pages that leave a place for it."""
+    done = f'<span class="pdf"><a href="../{name}">The whole book as a PDF</a></span>'
+    for page in (html / "book").glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace('<span class="pdf"></span>', done), encoding="utf-8")
+
+
 def page_numbers(path):
     """The page that each target of a link is on, counted from 1; keys as in a link, "#name"."""
     pdf = PdfReader(path)
@@ -82,6 +90,7 @@ if __name__ == "__main__":
     try:
         with started() as browser:
             pages = print_book(browser, html, target)
+        link(html, target.name)
     except FileNotFoundError as error:  # no Chromium
         sys.exit(str(error))
     print(f"{len(pages)} pages of the book are in {target} ({target.stat().st_size / 1e6:.1f} MB)")

@@ -1175,6 +1175,8 @@ GROUPED = {
     "words behind": OF_IDS | {"ids_rna": WORDS, "ids_protein": SHUFFLED},
     "another language": OF_IDS | {"rna_Proben": WORDS, "protein_Proben": SHUFFLED},
     "numbers": {"X1": VIEWS[0], "names1": WORDS, "X2": VIEWS[1][ORDER], "names2": SHUFFLED},
+    "bytes": OF_IDS
+    | {"rna_samples": np.array(WORDS, "S"), "protein_samples": np.array(SHUFFLED, "S")},
     "ids that are numbers": OF_IDS | {"rna_ids": IDS, "protein_ids": IDS[ORDER]},
     "one for both, and names of columns": {
         **{"rna": VIEWS[0], "protein": VIEWS[1], "samples": WORDS},
@@ -1276,7 +1278,10 @@ STRANGE = [
             features=[header],
             warns=None if word in ("id", "gene") else r"x.csv: the first line \(.* as those of a h",
         )
-        for kind, header in (("years", YEARS), ("wavelengths", FLAT), ("ids", ENTREZ))
+        for kind, header in (
+            *(("years", YEARS), ("wavelengths", FLAT), ("ids", ENTREZ)),
+            ("doses", [f"{10.0**j:g}" for j in range(-2, 4)]),
+        )
         for word in ("id", "gene", "country", "Größe 1", "šifra", "wavelength_nm")
     ),
     Case(
@@ -1341,6 +1346,25 @@ STRANGE = [
         paths=["x.txt"],
         values=[AB],
         samples=["x", "y"],
+    ),
+    Case(
+        "trips have more columns, and are samples",
+        {
+            "x.csv": pd.DataFrame(NUMBERED_LINKS, columns=["from_stop", "to_stop"])
+            .assign(minutes=RNG.normal(size=len(NUMBERED_LINKS)).round(2), cost=2.5)
+            .to_csv(index=False)
+        },
+        paths=["x.csv"],
+        features=[["from_stop", "to_stop", "minutes", "cost"]],
+    ),
+    Case(
+        "ids with a point for nothing are whole numbers",
+        {
+            "a.csv": table(VIEWS[0], IDS, "run"),
+            "b.csv": table(VIEWS[1], [f"{x}.0" for x in IDS], "run", order=ORDER),
+        },
+        values=VIEWS,
+        samples=[str(x) for x in IDS],
     ),
     read_as("an end as in DOS", b"id,a,b\r\nx,1,2\r\ny,3,4\r\n\x1a", AB, ["x", "y"]),
     *(
@@ -1434,6 +1458,12 @@ STRANGE = [
                 "one,other,w\n" + "".join(f"{a},{b},{i}.5\n" for i, (a, b) in enumerate(LINKS)),
             ),
             ("numbers", edges(*NUMBERED_LINKS, header="source,target")),
+            ("bars between cells", edges(*LINKS).replace(",", "|")),
+            (
+                "as Gephi writes them",
+                "Source,Target,Type,Id,Label,Weight\n"
+                + "".join(f"{a},{b},Undirected,{i},,1.5\n" for i, (a, b) in enumerate(LINKS)),
+            ),
         )
     ),
     Case(

@@ -45,10 +45,13 @@ def complaints(name, item):
         return []
     codes = {"GL08", "PR02"} | ({"PR01"} if "Parameters\n" in (item.__doc__ or "") else set())
     found = [said for code, said in validate(name)["errors"] if code in codes]
-    if dataclasses.is_dataclass(item):  # which documents its fields once
+    if dataclasses.is_dataclass(item):  # which documents its own fields once
         entries = (e for key in ("Parameters", "Attributes") for e in ClassDoc(item)[key])
         listed = {one.strip() for entry in entries for one in entry.name.split(",")}
-        found += {field.name for field in dataclasses.fields(item)} - listed if listed else []
+        own = {field.name for field in dataclasses.fields(item)} & {
+            *vars(item).get("__annotations__", ())
+        }
+        found += own - listed if listed else []
     return found
 
 

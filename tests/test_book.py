@@ -4,6 +4,8 @@ import json
 import re
 
 import chromium
+import nbformat
+import portable
 import pytest
 import yaml
 from browser import dead_links, faint, look, small_labels, wide
@@ -161,6 +163,9 @@ def test_notebooks_can_be_downloaded_and_no_button_leads_nowhere(book, reports):
         assert not any(link.endswith(".md") for link in links if "_sources" in link) or (
             "{code-cell}" not in (ROOT / f"{name}.md").read_text("utf-8")
         )
-        if (ROOT / f"{name}.ipynb").exists() or name.startswith("book/experiments/"):
-            assert f"{book}_sources/{name}.ipynb" in links
+        executed = ROOT / "_build" / "jupyter_execute" / f"{name}.ipynb"
+        if executed.exists():
+            alone = portable.runs_alone(executed.stem, nbformat.read(executed, 4))
+            assert (f"{book}_sources/{name}.ipynb" in links) == alone
+        if executed.exists() and alone:
             assert json.loads((HTML / f"_sources/{name}.ipynb").read_text("utf-8"))["cells"]

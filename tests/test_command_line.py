@@ -162,7 +162,7 @@ SPOKEN_PYTHON = (
             2,
             "--checkpoint keeps a training, and closed_form trains nothing",
         ),
-        ("fit named.npz --clusters ten --out x.csv", 2, "'ten' is no whole number from 2"),
+        ("fit named.npz --clusters ten --out x.csv", 2, "'ten' is not a valid whole number"),
         ("fit named.npz --clusters 3 --out x.h5ad", 1, "a copy of DATA, which is no .h5ad file"),
         (
             "fit nan.npz --clusters 3 --out x.csv",

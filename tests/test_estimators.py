@@ -350,11 +350,13 @@ def test_each_class_has_the_parameters_and_attributes_of_its_method(fitted):
             model.fit(views, **{of_other: None})
 
 
-@pytest.mark.parametrize("recipe", ["closed_form", REVISED], ids=["closed form", "network"])
-def test_a_model_numbered_by_size_is_a_copy(recipe, small_views):
+@pytest.mark.parametrize(
+    "recipe, seed", [("closed_form", 1), (REVISED, 0)], ids=["closed form", "network"]
+)
+def test_a_model_numbered_by_size_is_a_copy(recipe, seed, small_views):
     views, classes = small_views
     few = np.arange(90) < np.array([30, 60, 90])[classes]
-    model = quick_model(recipe=recipe).fit([x[few] for x in views])
+    model = quick_model(recipe=recipe, random_state=seed).fit([x[few] for x in views])
     labels, predicted = model.labels_.copy(), model.predict(views)
     numbered = numbered_by_size(model)
     sizes = np.bincount(numbered.labels_)
@@ -365,7 +367,7 @@ def test_a_model_numbered_by_size_is_a_copy(recipe, small_views):
     np.testing.assert_array_equal(model.predict(views), predicted)
     if recipe == "closed_form":
         shares, again = model.predict_proba(views), numbered.predict_proba(views)
-        np.testing.assert_array_equal(again[:, turned], shares)
+        np.testing.assert_allclose(again[:, turned], shares, rtol=1e-12)  # sums in another order
         np.testing.assert_array_equal(numbered.membership_[:, turned], model.membership_)
 
 

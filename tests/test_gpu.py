@@ -1,7 +1,7 @@
 """Every device that is there: against the dense reference, the processor, and itself in blocks.
 
 `make gpu` runs this file on a machine with a GPU, with pytest and no plug-in; without one the
-processor is the only device. Chapter 17 of the book says what runs where.
+processor is the only device. "The costs of a fit" in the book says what runs where.
 """
 
 import dataclasses

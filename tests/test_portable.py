@@ -22,7 +22,7 @@ HTML = ROOT / "_build" / "html"
 MACROS = {"norm": [r"\lVert #1 \rVert", 1], "mZ": r"\mathbf{Z}", "T": r"^{\mathsf{T}}"}
 #: What Jupyter would show as it stands: the roles and fences of MyST, and of reStructuredText.
 RAW = re.compile(r"\{(glue|doc|ref|eq|cite|numref|prf)[:a-z]*\}`|^(`{3,}|:{3,})\{|:[a-z]+:`", re.M)
-#: Pages that need more of the project than the wheel, and run in a copy of it.
+#: Pages that need more of the project than the wheel, and have no download.
 EVIDENCE = re.compile(
     r"experiments/.*|10_.*|13_.*|record_(trials|evidence|costs|levels|sealed(_second)?)|errata|index|inputs|running_again"
 )
@@ -83,6 +83,12 @@ def test_cells_come_in_order_between_the_text_of_the_page(page):
     folded = [c.metadata.get("jupyter", {}).get("source_hidden", False) for c in code]
     assert folded == [True, False, True, True, True]
     exec("\n".join(c.source for c in code), {})
+
+
+def test_the_first_cell_of_what_is_packed_can_be_read(page, monkeypatch):
+    monkeypatch.setattr(portable, "packed", lambda *_: '# It unpacks.\n\n\nunpack("""x""")')
+    code = [c for c in portable.portable(*page, MACROS).cells if c.cell_type == "code"]
+    assert [c.source for c in code[:2]] == ["# It unpacks.", 'unpack("""x""")']
 
 
 def test_the_command_line_is_that_of_the_notebooks_python(page):
@@ -168,12 +174,14 @@ def test_downloads_are_plain_notebooks(downloads):
     for page in pages():
         source = ROOT / f"{page}.md"
         if not source.exists() or "{code-cell}" in source.read_text(encoding="utf-8"):
-            assert page.removeprefix("book/") in downloads
+            name = page.removeprefix("book/")
+            assert (name in downloads) != bool(EVIDENCE.fullmatch(name)), name
     for name, notebook in downloads.items():
         nbformat.validate(notebook)
         text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
-        says = portable.CLONE.partition("{")[0] if EVIDENCE.fullmatch(name) else portable.INSTALL
-        assert text.startswith("# ") and text.partition("\n\n")[2].startswith(says), name
+        assert text.startswith("# ") and text.partition("\n\n")[2].startswith(portable.INSTALL), (
+            name
+        )
         assert not (raw := RAW.search(text)), (name, text[raw.start() - 60 : raw.end() + 60])
         assert not (left := macros.search(text)), (name, text[left.start() - 60 : left.end() + 60])
         for formula in re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL):
@@ -184,7 +192,7 @@ def test_downloads_are_plain_notebooks(downloads):
 def test_downloads_hold_python_that_was_run(downloads):
     for name, notebook in downloads.items():
         code = [c for c in notebook.cells if c.cell_type == "code"]
-        own = [c for c in code if not c.source.startswith("# The files that this chapter reads")]
+        own = [c for c in code if not c.source.startswith(("# The next cell has", "unpack("))]
         assert [c.execution_count for c in own] == [*range(1, len(own) + 1)], name
         assert max(len(c.source) for c in code) < 300_000, name
         for cell in code:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 from helpers import ROOT, pages
-from print_book import print_book
+from print_book import link, print_book
 from pypdf import PdfReader
 
 BUILT = ROOT / "_build"
@@ -64,3 +64,11 @@ def test_pdf_shows_what_the_screen_folds(pdf):
     text = plain(" ".join(page.extract_text() for page in pages))
     assert "ax.imshow(part" in text and "Show the code" not in text
     assert "Solution to Exercise" in text and "Click to show" not in text
+
+
+def test_a_page_that_leaves_a_place_links_the_pdf(tmp_path):
+    page = tmp_path / "book" / "index.html"
+    page.parent.mkdir()
+    page.write_text('<p><span class="pdf"></span></p>')
+    link(tmp_path, PDF.name)
+    assert '<a href="../dmac-book.pdf">' in page.read_text()

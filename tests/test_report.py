@@ -271,6 +271,21 @@ def test_means_of_features_are_in_their_units(plain):
         np.testing.assert_allclose(told, expected, rtol=0.01)
 
 
+def test_means_have_the_digits_that_tell_them_apart():
+    assert dmac.report._digits([49.201, 49.234, 49.3]) == 5
+    assert dmac.report._digits([1234.5, -20.25, 3.0]) == dmac.report._digits([7.5, 7.5]) == 3
+    assert dmac.report._digits([np.nan, 2.0, 1.0]) == 3
+
+
+def test_of_a_table_of_some_samples_every_cluster_has_a_cell(plain):
+    model, _ = plain
+    rows = np.flatnonzero(model.labels_ == 1)
+    sex = pd.DataFrame({"sex": ["xx", *["xy"] * (len(rows) - 1)]}, [str(i + 1) for i in rows])
+    told = Reader(page(model, VIEWS, seeds=2, about=sex))
+    assert told.row("xx")[0] == "0" and told.row("xx")[1].startswith("1 (")
+    assert told.row("xy")[2:] == ["0", "0"]
+
+
 def test_settings_that_differ_from_the_recipe_are_told_and_the_lines_make_the_fit_again():
     recipe = replace(dmac.recipes.CLOSED_FORM, view_weight=(2.0, 1.0), filter="cut", vote_rounds=0)
     model = dmac.AnchorGraphClustering(4, recipe, random_state=3)

@@ -1,6 +1,6 @@
 """Features in which anchor sets are drawn: views side by side and each alone, at every level.
 
-Chapter 12 of the book says why there are two levels.
+Chapter 12 of the book says why there are three levels.
 """
 
 from __future__ import annotations
@@ -56,13 +56,12 @@ def blocks_of(
 
     Views side by side are divided by :math:`\sqrt v`, so that a squared distance is the mean of the
     views'. At the whitened level the graph of all views weighs 1 and that of each view 1/v. At the
-    other levels, with ``level_weight="spread"``, these are multiplied by the weight of the view's
-    level, its mean over all views: at the plain level by the spread
-    :math:`s_a = 1 - \|\bar x_a\|^2` of the view's unit rows, since plain distances say little where
-    all rows are nearly parallel; at the scaled level by :math:`\min(1, r_a / (c - 1))` with its
-    effective rank, since c groups need c - 1 directions. Two rows are :math:`2 s_a` apart in the
-    mean of their squared distances; with ``plain_scale="spread"`` plain rows side by side are
-    divided by :math:`\sqrt{s_a}` too, or the view of the largest spread would decide alone.
+    other levels, without ``level_weight="equal"``, these are multiplied by the weight of the view's
+    level (:class:`dmac.data.levels.LevelPipeline`), its mean over all views: at the plain level by
+    the spread :math:`s_a = 1 - \|\bar x_a\|^2` of the view's unit rows, since plain distances say
+    little where all rows are nearly parallel. Two rows are :math:`2 s_a` apart in the mean of their
+    squared distances; with ``plain_scale="spread"`` plain rows side by side are divided by
+    :math:`\sqrt{s_a}` too, or the view of the largest spread would decide alone.
 
     With weights :math:`V_a` of the views, 1/v becomes :math:`V_a / \sum_b V_b` in all of this:
     the mean of the distances, the mean of the spreads, and the weight of a view's own graph. A view
@@ -91,7 +90,7 @@ def blocks_of(
     blocks = []
     for level, parts in zip(LEVELS[recipe.levels], zip(*by_view)):
         of_level = [p.weights_[level] for p in pipelines]
-        shares = of_level if recipe.level_weight == "spread" else [1.0] * v
+        shares = [1.0] * v if recipe.level_weight == "equal" else of_level
         if recipe.blocks != "views" or v == 1:
             spreads = level == "plain" and recipe.plain_scale == "spread"
             units = [p.spread_ if spreads else 1.0 for p in pipelines]

@@ -1,6 +1,6 @@
 r"""How sure a label is: the share of a sample's links that end in each cluster.
 
-Chapter 14 of the book measures it.
+"Your own data" in the book measures it.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ Chapter 12 of the book derives it; :mod:`dmac.closed_form.solver` fits it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -23,9 +22,10 @@ from dmac.closed_form.blocks import (
     side_by_side,
     single_view_blocks,
 )
-from dmac.closed_form.completion import Completion, Directions, ridge_map
+from dmac.closed_form.completion import Completion, ridge_map
 from dmac.closed_form.membership import memberships
 from dmac.closed_form.votes import ballot, filtered, ratio_rows, unit_rows, voters
+from dmac.compute.files import leaves
 from dmac.data.levels import LEVELS, LevelPipeline
 from dmac.recipes import SpectralRecipe
 
@@ -50,7 +50,7 @@ class Ballot:
     """
 
     sets: list[AnchorSets]
-    learned: Array | None
+    learned: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,21 @@ class Stage:
 
     Attributes
     ----------
-    base : list of AnchorSets
-        Of every block, without a ballot; empty where those of the stage before stand.
-    ballots : list of Ballot
-        One a voter; empty in the first stage, and in a model of a part.
     values : numpy.ndarray of shape (K,)
         Eigenvalues, largest first.
     lift : numpy.ndarray of shape (M, K)
         From a sample's row of the factor to its row of the eigenvectors
         (:meth:`dmac.closed_form.averaged_graph.AveragedGraph.eigenpairs`).
+    base : list of AnchorSets
+        Of every block, without a ballot; empty where those of the stage before stand.
+    ballots : list of Ballot
+        One a voter; empty in the first stage, and in a model of a part.
     """
 
-    base: list[AnchorSets]
-    ballots: list[Ballot]
     values: Array
     lift: Array
+    base: list[AnchorSets] = field(default_factory=list)
+    ballots: list[Ballot] = field(default_factory=list)
 
 
 @dataclass
@@ -217,8 +217,7 @@ class SpectralModel:
             if not stage.base:  # what votes have made of the graph before stands in its place
                 stages.pop()
             base = stage.base or base
-            lift = _lift_of_first(base, stage.lift)
-            stages.append(Stage(_first(base), [], stage.values, lift))
+            stages.append(Stage(stage.values, _lift_of_first(base, stage.lift), _first(base)))
         if fill is not None:  # its graphs are those of single views, which come last
             single = self.stages[0].base[len(LEVELS[self.recipe.levels]) :]
             fill = replace(fill, lift=_lift_of_first(single, fill.lift))
@@ -228,46 +227,8 @@ class SpectralModel:
         return replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Tensors by name."""
-        return dict(_leaves({name: x for name, x in vars(self).items() if name not in _GIVEN}))
-
-    @classmethod
-    def restore(
-        cls,
-        state: dict[str, Tensor],
-        recipe: SpectralRecipe,
-        n_clusters: int,
-        pipelines: list[LevelPipeline],
-        device: torch.device,
-        dtype: torch.dtype,
-    ) -> Self:
-        """Rebuild a model from its `state_dict`."""
-        tree, stages = _tree(state), []
-
-        def sets(branch: dict[str, Any]) -> list[AnchorSets]:
-            return [
-                AnchorSets(
-                    torch.as_tensor(one["u"]).to(device, dtype),
-                    torch.as_tensor(one["scale"]).to(device, dtype),
-                    tuple(one["widths"].tolist()),
-                )
-                for one in _numbered(branch)
-            ]
-
-        for stage in _numbered(tree["stages"]):
-            ballots = [
-                Ballot(sets(vote["sets"]), vote.get("learned"))
-                for vote in _numbered(stage.get("ballots", {}))
-            ]
-            base = sets(stage.get("base", {}))
-            stages.append(Stage(base, ballots, stage["values"], stage["lift"]))
-        fill = tree.get("completion")
-        if fill is not None:
-            directions = Directions(**fill["directions"])
-            fill = Completion(**fill | dict(directions=directions, maps=_numbered(fill["maps"])))
-        tree |= {"stages": stages, "completion": fill, "cut": bool(tree["cut"])}
-        tree["stabilities"] = tuple(tree["stabilities"].tolist())
-        return cls(recipe, n_clusters, pipelines, **tree)
+        """Tensors by name, of which the solver makes the model again."""
+        return dict(leaves({name: x for name, x in vars(self).items() if name not in _GIVEN}))
 
 
 def _n_placing(sets: AnchorSets) -> int:
@@ -292,34 +253,3 @@ def _lift_of_first(sets: Sequence[AnchorSets], lift: Array) -> Array:
         (t, m), few = s.scale.shape, _n_placing(s)
         parts.append(np.sqrt(t / few) * rows[: few * m])
     return np.concatenate(parts)
-
-
-def _leaves(branch: Any, start: str = "") -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a tree by its branches' names with dots between; None is left out."""
-    if isinstance(branch, list):
-        branch = dict(enumerate(branch))
-    elif is_dataclass(branch):
-        branch = vars(branch)
-    if isinstance(branch, dict):
-        for name, value in branch.items():
-            yield from _leaves(value, f"{start}{name}.")
-    elif branch is not None:
-        value = branch if isinstance(branch, torch.Tensor) else np.asarray(branch)
-        yield start[:-1], torch.as_tensor(value).cpu().contiguous()
-
-
-def _tree(state: dict[str, Tensor]) -> dict[str, Any]:
-    """The tree of `_leaves`, of arrays."""
-    tree: dict[str, Any] = {}
-    for name, value in state.items():
-        *branches, last = name.split(".")
-        branch = tree
-        for one in branches:
-            branch = branch.setdefault(one, {})
-        branch[last] = value.numpy()
-    return tree
-
-
-def _numbered(tree: dict[str, Any]) -> list[Any]:
-    """What has a number for a name, in order."""
-    return [tree[name] for name in sorted(filter(str.isdigit, tree), key=int)]

@@ -5,9 +5,9 @@ Chapter 12 of the book derives the recipe, chapter 13 measures it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 import torch
@@ -36,7 +36,6 @@ from dmac.closed_form.completion import (
     warn_of_patterns,
     with_graphs,
 )
-from dmac.closed_form.lengths import keep_lengths
 from dmac.closed_form.membership import link_ends, memberships
 from dmac.closed_form.model import Ballot, SpectralModel, Stage
 from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
@@ -50,13 +49,14 @@ from dmac.closed_form.votes import (
     ratio_rows,
     voters,
 )
+from dmac.compute.files import built, tree_of
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
-from dmac.data.source import Source
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     Outcome,
+    Plan,
     Prepared,
     Solver,
     check_anchors,
@@ -115,15 +115,16 @@ class Fit:
         v = len(self.views)
         return draw_graphs(blocks, v, self.recipe, self.n_anchors, self.generator, voting)
 
-    def clusters(self, z: Array) -> KMeans:
-        """K-means of rows (n, d)."""
+    def clustered(self, spectrum: Spectrum) -> Clustered:
+        """A spectrum with the k-means of its rows."""
         seed = int(torch.randint(2**31 - 1, (), generator=self.generator))
-        return kmeans(z, self.n_clusters, seed, n_init=self.recipe.final_n_init)
+        found = kmeans(spectrum.z, self.n_clusters, seed, n_init=self.recipe.final_n_init)
+        return Clustered(spectrum.stage, spectrum.u, spectrum.z, found)
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The leading eigenvectors of one graph of a fit, and their clusters.
+    """The leading eigenvectors of one graph of a fit.
 
     Attributes
     ----------
@@ -132,14 +133,18 @@ class Spectrum:
     u : numpy.ndarray of shape (n, K)
         Eigenvectors, times the roots of the samples' shares.
     z : numpy.ndarray of shape (n, d)
-        What k-means saw: filtered rows, or those of the cut.
-    clusters : sklearn.cluster.KMeans or None
-        Where a round of votes follows another, only the last has clusters.
+        What k-means sees: filtered rows, or those of the cut.
     """
 
     stage: Stage
     u: Array
     z: Array
+
+
+@dataclass(frozen=True)
+class Clustered(Spectrum):
+    """A `Spectrum` with its clusters."""
+
     clusters: KMeans
 
 
@@ -153,25 +158,18 @@ class SpectralSolver(Solver):
 
     takes_incomplete = True
 
-    @property
-    def stages(self) -> int:
-        """Graphs, eigenvectors and every round of votes."""
-        return 2 + self.recipe.vote_rounds
-
-    def n_fitted(self, n_samples: int, n_clusters: int) -> int:
-        """All samples, or ``fit_samples`` of more."""
-        check_clusters(n_samples, n_clusters)
-        most, more = self.recipe.fit_samples, self.recipe.fit_of_cluster * n_clusters
-        return n_samples if most is None else min(n_samples, max(most, more))
-
-    def effective(self, n_samples: int, n_clusters: int) -> tuple[Self, int]:
-        """The solver for a fit of n samples, and m; sizes that do not fit are refused.
+    def plan(self, n_samples: int, widths: Sequence[int], n_clusters: int) -> Plan:
+        """The plan of a fit: of all samples, or of ``fit_samples`` of more; others are refused.
 
         Where m is free and too small for k, its recipe is one for so few samples: k + 1 anchors, or
-        all n samples and n - 1 neighbours.
+        all n samples and n - 1 neighbours. The work is that of two Lloyd steps and of the graph,
+        all sets; steps are the graphs, the eigenvectors and every round of votes.
         """
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
+        if recipe.fit_samples is not None:
+            n = min(n, max(recipe.fit_samples, recipe.fit_of_cluster * c))
+            check_clusters(n, c)
         m = recipe.n_anchors
         if m is None:
             m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
@@ -179,47 +177,37 @@ class SpectralSolver(Solver):
                 if n < 2 * c:
                     fewer = f", or ask for at most {n // 2} clusters" if n >= 4 else ""
                     raise ValueError(
-                        f"{n} samples are too few for n_clusters = {c}: pass at least two a "
-                        f"cluster, {2 * c}{fewer}"
+                        f"{n} samples are too few for n_clusters = {c}: of so few pass at least "
+                        f"two a cluster, {2 * c}{fewer}"
                     )
                 m = min(n, recipe.n_neighbors + 1)
                 recipe = replace(recipe, n_anchors=m, n_neighbors=m - 1)
         check_anchors(n, m, recipe.n_neighbors)
-        return type(self)(recipe), m
-
-    def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
-        """Multiplications of two Lloyd steps and of the graph, all sets."""
-        recipe = self.recipe
-        components = max(1, round(recipe.components * n_clusters))
-        most = [components, recipe.plain_components]
-        if "scaled" in LEVELS[recipe.levels]:
-            most.append(SCALED_COLUMNS)
-        total = sum(min(w, m) for w in widths for m in most)
-        return 3 * n_samples * n_anchors * total * recipe.anchor_sets
-
-    def pipelines(self, n_views: int, n_clusters: int) -> list[LevelPipeline]:
-        """One a view, with the levels of the recipe."""
-        recipe = self.recipe
-        width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-        if n_views != len(weights := given_weights(recipe, n_views)):
+        if len(widths) != len(weights := given_weights(recipe, len(widths))):
             raise ValueError(
-                f"view_weight has {len(weights)} weights, and there are {n_views} views"
+                f"view_weight has {len(weights)} weights, and there are {len(widths)} views"
             )
-        ridge, plain, columns = recipe.whitening_ridge, recipe.plain_components, recipe.columns
-        given = recipe.root, recipe.levels, width, ridge, plain, columns, n_clusters
-        scaled = recipe.scaled_components, recipe.scaled_weight
-        return [LevelPipeline(*given, *scaled) for _ in range(n_views)]
-
-    def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
-        """Keep the lengths of rows in views that differ by nothing else."""
-        if self.recipe.length_guard and self.recipe.columns == "given":
-            keep_lengths(views, pipelines, warns)
+        most, plain = max(1, round(recipe.components * c)), recipe.plain_components
+        given = recipe.root, recipe.levels, most if recipe.components else None
+        given += recipe.whitening_ridge, plain, recipe.columns, c
+        columns = [most, plain, *[SCALED_COLUMNS] * ("scaled" in LEVELS[recipe.levels])]
+        return Plan(
+            recipe=recipe,
+            n_clusters=c,
+            n_fitted=n,
+            n_anchors=m,
+            pipelines=[
+                LevelPipeline(*given, recipe.scaled_components, recipe.level_weight == "halves")
+                for _ in widths
+            ],
+            work=3 * m * sum(min(w, r) for w in widths for r in columns) * recipe.anchor_sets,
+            n_steps=2 + recipe.vote_rounds,
+        )
 
     def solve(
         self,
         prepared: Prepared,
-        n_clusters: int,
-        n_anchors: int,
+        plan: Plan,
         generator: torch.Generator,
     ) -> Outcome:
         r"""Cluster prepared views by the eigenvectors of their averaged graph.
@@ -235,28 +223,26 @@ class SpectralSolver(Solver):
            (`rare_groups`).
         """
         announce("graphs")
-        fit = self.ready(prepared, n_clusters, n_anchors, generator)
+        fit = self.ready(prepared, plan, generator)
         drawn = self.drawn(fit)
         announce("eigenvectors")
         graph = AveragedGraph(averaged(drawn))
-        first = self.eigen(fit, graph, [item.sets for item in drawn], [])
-        spectra = self.voted(fit, drawn, graph, first)
-        return self.outcome(fit, drawn, graph, spectra)
+        first = fit.clustered(self.eigen(fit, graph, [item.sets for item in drawn], []))
+        stages, last = self.voted(fit, drawn, graph, first)
+        return self.outcome(fit, drawn, graph, stages, first, last)
 
-    def ready(
-        self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
-    ) -> Fit:
+    def ready(self, prepared: Prepared, plan: Plan, generator: torch.Generator) -> Fit:
         """Weigh the views by the graphs of each alone, and fill in what samples lack, if needed."""
         recipe, views, pipelines = self.recipe, prepared.views, prepared.pipelines
         blocks, present, v = blocks_of(views, pipelines, recipe), present_views(views), len(views)
-        fit = Fit(recipe, prepared, n_clusters, n_anchors, generator, views, blocks)
+        fit = Fit(recipe, prepared, plan.n_clusters, plan.n_anchors, generator, views, blocks)
         fills, weights, completion = self.completes(present), None, None
         if not (fills or self.weighs(v)):
             return fit
         enough = with_graphs(present, recipe.n_neighbors) if fills else np.ones(v, bool)
         single = fit.draw(single_view_blocks(blocks, enough))
         if self.weighs(v):
-            weights = view_weights(single, v, n_clusters)
+            weights = view_weights(single, v, plan.n_clusters)
             weighed = single_view_blocks(blocks_of(views, pipelines, recipe, weights), enough)
             single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
         if fills:
@@ -271,7 +257,7 @@ class SpectralSolver(Solver):
     ) -> tuple[Completion, list[Tensor]]:
         """What fills in the views, by the graphs of single ones, and the views with that."""
         views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
-        spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [], ends=False)
+        spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [])
         stage, phi = spectrum.stage, spectrum.z
         fitted = fit_completion(views, widths, present_views(views), phi, fit.n_clusters)
         completion = Completion(stage.values, stage.lift, *fitted, enough, silent_views(views))
@@ -287,37 +273,35 @@ class SpectralSolver(Solver):
         graph: AveragedGraph,
         base: list[AnchorSets],
         ballots: list[Ballot],
-        ends: bool = True,
     ) -> Spectrum:
-        """The leading eigenvectors of a graph, weighed by the filter; their k-means if it ends."""
+        """The leading eigenvectors of a graph, weighed by the filter."""
         recipe, c = self.recipe, fit.n_clusters
         values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, recipe))
         u = graph.to_samples(lift)
-        z = filtered(u, values, c, recipe)
-        clusters = fit.clusters(z) if ends else None
-        return Spectrum(Stage(base, ballots, values, lift), u, z, clusters)
+        return Spectrum(Stage(values, lift, base, ballots), u, filtered(u, values, c, recipe))
 
     def voted(
-        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Spectrum
-    ) -> list[Spectrum]:
-        """The first graph's, and those of graphs in which votes join that of ``drawn``."""
+        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Clustered
+    ) -> tuple[list[Stage], Clustered]:
+        """The stages of the first graph, and of those in which votes join that of ``drawn``.
+
+        And the last spectrum: rounds in between need no clusters.
+        """
         base, blocks = averaged(drawn), [item.block for item in drawn]
-        features, spectra, rounds = (
-            side_by_side(fit.views, self.recipe),
-            [first],
-            self.recipe.vote_rounds,
-        )
-        for i in range(rounds):
+        features, stages = side_by_side(fit.views, self.recipe), [first.stage]
+        last: Spectrum = first
+        for i in range(self.recipe.vote_rounds):
             announce(f"votes {i + 1}")
             cast = [
-                self.vote(fit, blocks, voter, features, graph, spectra[-1])
+                self.vote(fit, blocks, voter, features, graph, last)
                 for voter in voters(self.recipe)
             ]
             factors, ballots = [base, *(factor for factor, _ in cast)], [vote for _, vote in cast]
             graph = AveragedGraph(average(factors, [1] * len(factors)))
             del cast, factors  # which are as large as the graph
-            spectra.append(self.eigen(fit, graph, [], ballots, i + 1 == rounds))
-        return spectra
+            last = self.eigen(fit, graph, [], ballots)
+            stages.append(last.stage)
+        return stages, first if last is first else fit.clustered(last)
 
     def vote(
         self,
@@ -337,14 +321,20 @@ class SpectralSolver(Solver):
         return averaged(votes), Ballot([item.sets for item in votes], learned)
 
     def outcome(
-        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, spectra: Sequence[Spectrum]
+        self,
+        fit: Fit,
+        drawn: Sequence[Drawn],
+        graph: AveragedGraph,
+        stages: list[Stage],
+        first: Clustered,
+        last: Clustered,
     ) -> Outcome:
         """Labels of the spectrum that the guard takes, or of the cut, and the model that places."""
-        prepared, c, first = fit.prepared, fit.n_clusters, spectra[0]
-        last = [first, *spectra[1:][-1:]]
-        taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in last])
-        rare = self.rare_groups(fit, graph, first, last[taken].clusters.labels_)
-        end = rare or last[taken]
+        prepared, c = fit.prepared, fit.n_clusters
+        both = [first] if last is first else [first, last]
+        taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in both])
+        rare = self.rare_groups(fit, graph, first, both[taken].clusters.labels_)
+        end = rare or both[taken]
         labels, centers = end.clusters.labels_, end.clusters.cluster_centers_
         present = present_views(prepared.views)
         v = present.shape[1]
@@ -352,9 +342,7 @@ class SpectralSolver(Solver):
             recipe=self.recipe,
             n_clusters=c,
             pipelines=prepared.pipelines,
-            stages=[
-                spectrum.stage for spectrum in (spectra if taken and not rare else spectra[:1])
-            ],
+            stages=stages if taken and not rare else stages[:1],
             ends=link_ends(graph, labels, c),
             stabilities=tuple(stabilities),
             agreement=view_agreement(first.u[:, 1:c], graph, drawn, v),
@@ -364,7 +352,7 @@ class SpectralSolver(Solver):
             weights=fit.weights,
             cut=rare is not None,
         )
-        titles = [pipeline.title for pipeline in prepared.pipelines]
+        titles = [x.where for x in prepared.sources]
         warn_of_one_view(model.support, titles)
         warn_of_patterns(present, labels, c, self.recipe.n_neighbors, titles)
         shares = memberships(graph.rows, model.ends)
@@ -402,7 +390,7 @@ class SpectralSolver(Solver):
 
     def rare_groups(
         self, fit: Fit, graph: AveragedGraph, first: Spectrum, labels: Array
-    ) -> Spectrum | None:
+    ) -> Clustered | None:
         r"""The first graph with the cut, where ``labels`` lose groups that it keeps; else None.
 
         A group of few samples has an eigenvector of its own, but the filter's rows of unit length
@@ -417,14 +405,12 @@ class SpectralSolver(Solver):
         if self.recipe.filter == "cut" or _LITTLE * before >= most:
             return None
         z = ratio_rows(graph.to_samples(first.stage.lift[:, :c]))
-        clusters = fit.clusters(z)
-        lacks = bound - association(graph, clusters.labels_, c)
-        if (lacks + _LITTLE) * before >= most:
-            return None
-        return replace(first, z=z, clusters=clusters)
+        cut = fit.clustered(replace(first, z=z))
+        lacks = bound - association(graph, cut.clusters.labels_, c)
+        return None if (lacks + _LITTLE) * before >= most else cut
 
     def of_part(
-        self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Spectrum
+        self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Clustered
     ) -> SpectralModel:
         """The model that places samples, with a linear map unless the guard refuses it."""
         views, clusters = fit.prepared.views, end.clusters
@@ -442,7 +428,9 @@ class SpectralSolver(Solver):
         dtype: torch.dtype,
     ) -> SpectralModel:
         """A model from what it stored."""
-        return SpectralModel.restore(state, self.recipe, n_clusters, pipelines, device, dtype)
+        given = {"recipe": self.recipe, "n_clusters": n_clusters, "pipelines": pipelines}
+        tensor = functools.partial(torch.as_tensor, device=device, dtype=dtype)
+        return built(SpectralModel, tree_of(state) | given, tensor)
 
 
 def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:

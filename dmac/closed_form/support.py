@@ -1,6 +1,6 @@
 """How far the graphs of single views support eigenvectors, each other, and the clusters.
 
-Chapter 12 of the book derives the weights, chapter 14 reads the support of clusters.
+Chapter 12 of the book derives the weights, "Your own data" reads the support of clusters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A fit that can be interrupted: everything it needs to go on, in one file, without pickle.
 
-Chapter 17 of the book says when it is needed; :meth:`dmac.DMAC.fit` takes the folder.
+"The costs of a fit" in the book says when it is needed; :meth:`dmac.DMAC.fit` takes the folder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Tensors and what is known about them in one file: safetensors with JSON in it, no pickle.
 
-Saved models, checkpoints and kept pre-trainings are such files. Chapter 14 of the book saves one.
+Saved models, checkpoints and kept pre-trainings are such files. "Your own data" in the book
+saves one.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -85,6 +87,54 @@ def tensors_of(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
     """The tensors whose names begin with a name and a dot, without it."""
     start = f"{name}."
     return {k.removeprefix(start): x for k, x in tensors.items() if k.startswith(start)}
+
+
+def leaves(branch: Any, start: str = "") -> Iterator[tuple[str, Tensor]]:
+    """The tensors of a tree of objects, lists and dictionaries, by their places.
+
+    A place has the names of the branches with dots between; None is left out. `tree_of` is the
+    inverse, but for the types of objects, which `built` knows from their annotations.
+    """
+    if isinstance(branch, list):
+        branch = dict(enumerate(branch))
+    elif not isinstance(branch, (dict, Tensor)) and hasattr(branch, "__dict__"):
+        branch = vars(branch)
+    if isinstance(branch, dict):
+        for name, value in branch.items():
+            yield from leaves(value, f"{start}{name}.")
+    elif branch is not None:
+        value = branch if isinstance(branch, Tensor) else np.asarray(branch)
+        yield start[:-1], torch.as_tensor(value).cpu().contiguous()
+
+
+def tree_of(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The tree of `leaves`: arrays and numbers in dictionaries."""
+    tree: dict[str, Any] = {}
+    for place, value in tensors.items():
+        *branches, last = place.split(".")
+        branch = tree
+        for name in branches:
+            branch = branch.setdefault(name, {})
+        branch[last] = value.numpy() if value.ndim else value.item()
+    return tree
+
+
+def built(kind: Any, tree: Any, tensor: Callable[[Array], Tensor]) -> Any:
+    """A dataclass from a tree as of `tree_of`, by the annotations of its fields.
+
+    ``tensor`` makes one of an array where there is to be one. What is no tree stays as it is.
+    """
+    if type(None) in get_args(kind):  # of what may lack
+        kind = get_args(kind)[0]
+    is_branch = isinstance(tree, dict)
+    if is_branch and hasattr(kind, "__dataclass_fields__"):
+        hints = get_type_hints(kind)
+        return kind(**{name: built(hints[name], part, tensor) for name, part in tree.items()})
+    if is_branch and get_origin(kind) is list:
+        return [built(get_args(kind)[0], tree[i], tensor) for i in sorted(tree, key=int)]
+    if get_origin(kind) is tuple:
+        return tuple(tree.tolist())
+    return tensor(tree) if kind is Tensor else tree
 
 
 def _remove_leftovers(path: Path) -> None:

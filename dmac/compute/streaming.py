@@ -4,7 +4,7 @@ The gradient stays that of the full batch: the losses depend on a sample through
 so a block's activations are dropped after the forward pass and computed again, from the disk, when
 its part of the gradient is due (:mod:`dmac.data.source` reads the blocks).
 
-Chapter 17 of the book says what that costs.
+"The costs of a fit" in the book says what that costs.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ rows (`map_parts`). The result does not depend on the number of threads. Samples
 pieces (:mod:`dmac.solvers.placing`), and what a network compares with its anchors is in pieces,
 too.
 
-Chapter 17 of the book measures what that gains.
+"The costs of a fit" in the book measures what that gains.
 """
 
 from __future__ import annotations

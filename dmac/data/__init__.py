@@ -1,13 +1,13 @@
 """Reading views and preparing them, without torch.
 
 :mod:`~dmac.data.datasets` says where the public data sets come from, :mod:`~dmac.data.registry`
-finds or downloads them. :mod:`~dmac.data.tables`, :mod:`~dmac.data.variables`,
-:mod:`~dmac.data.cells` and :mod:`~dmac.data.safe_files` read files, :mod:`~dmac.data.readers` says
+finds or downloads them. :mod:`~dmac.data.tables`, :mod:`~dmac.data.variables`
+and :mod:`~dmac.data.safe_files` read files, :mod:`~dmac.data.readers` says
 what in them is a view, :mod:`~dmac.data.known_classes` what is not, both by the words of
 :mod:`~dmac.data.vocabulary`. :mod:`~dmac.data.named_views` has a view's names, and
 :mod:`~dmac.data.names` lines views up by them. :mod:`~dmac.data.checks` checks what comes from
-outside and makes each view a :mod:`~dmac.data.source`, which may stay on disk, or one of Dask
-(:mod:`~dmac.data.dask_views`); :mod:`~dmac.data.digest` tells data apart. Last,
+outside and makes each view one of :mod:`~dmac.data.source`, which may stay on disk or be one of
+Dask; :mod:`~dmac.data.digest` tells data apart. Last,
 :mod:`~dmac.data.pipeline` with :mod:`~dmac.data.levels`, :mod:`~dmac.data.whitening` and
 :mod:`~dmac.data.linalg` puts views on one scale.
 """
@@ -18,9 +18,7 @@ from dmac._lazy import on_demand
 
 if TYPE_CHECKING:
     from dmac.data import (  # noqa: I001  # one list, not a line for each
-        cells as cells,
         checks as checks,
-        dask_views as dask_views,
         datasets as datasets,
         digest as digest,
         known_classes as known_classes,

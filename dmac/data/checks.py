@@ -1,6 +1,6 @@
 """Checks at the public boundary: what users pass as views and as labels.
 
-Chapter 14 of the book shows what they say.
+"Your own data" in the book shows what they say.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import hashlib
 import numbers
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,15 @@ import scipy.sparse
 from dmac._types import Array, Flags, Floats, Integers, Matrix, Views
 from dmac._warn import ViewWarning, warn
 from dmac.data.linalg import as_dense, on_entries
-from dmac.data.named_views import HOW, NamedView, number_of
-from dmac.data.names import in_order, lined_up
+from dmac.data.named_views import HOW, NamedView, as_named, number_of
+from dmac.data.names import check_feature_names, in_order, lined_up
 from dmac.data.source import (
-    ArraySource,
-    DiskSource,
-    Source,
+    ArrayView,
+    DaskView,
+    DiskView,
+    View,
     block_rows,
     check_finite,
-    check_kind,
-    is_on_disk,
 )
 
 #: Views with 2 to this many columns are narrow; from six columns on, unit rows work well.
@@ -55,6 +55,37 @@ _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 def is_dask(x: object) -> bool:
     """Whether a view is a Dask array, which is told without Dask."""
     return type(x).__module__.startswith("dask.array")
+
+
+def has_dask(views: Views) -> bool:
+    """Whether a view is a Dask array."""
+    return any(is_dask(x.values) for x in as_named(views))
+
+
+def is_on_disk(x: object) -> bool:
+    """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
+    if isinstance(x, np.memmap):
+        return True
+    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
+
+
+def _check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
+    """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
+    if not getattr(getattr(x, "id", None), "valid", True):
+        raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
+    if np.dtype(x.dtype).kind not in kinds:
+        raise ValueError(
+            f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
+            "complex numbers, pandas.DataFrame(x) of records"
+        )
+    if len(x.shape) != 2:
+        raise ValueError(
+            f"{where} has {len(x.shape)} dimension(s), shape {tuple(x.shape)}; a view has two: "
+            "samples, features. A nested list is a list of views: pass [x] for one view"
+        )
+    if 0 in x.shape:
+        what = "samples" if x.shape[0] == 0 else "features"
+        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -96,9 +127,9 @@ def _as_matrix(given: Any, where: str) -> Matrix:
     """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
     x = _as_array(given, where)
     if scipy.sparse.issparse(x):
-        check_kind(x, where)
+        _check_kind(x, where)
         return _as_csr(x, where)
-    check_kind(x, where, "biufO")
+    _check_kind(x, where, "biufO")
     x = _of_objects(x, where) if x.dtype == object else x
     try:
         with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
@@ -160,11 +191,11 @@ def _present(
 
 
 def check_views(views: Views, **options: Any) -> list[Matrix]:
-    """Like `as_sources`, but return the arrays and CSR matrices themselves."""
-    return [x.values for x in as_sources(views, **options)]
+    """Like `as_views`, but return the arrays and CSR matrices themselves."""
+    return [x.values for x in as_views(views, **options)]
 
 
-def as_sources(
+def as_views(
     views: Views,
     *,
     n_features: Sequence[int] | None = None,
@@ -173,7 +204,9 @@ def as_sources(
     present: npt.ArrayLike | None = None,
     warns: bool = False,
     most: int | None = None,
-) -> list[Source]:
+    lazy: bool = False,
+    columns: Array | None = None,
+) -> list[View]:
     """Turn what a user passes as views into what can be computed with.
 
     Parameters
@@ -188,7 +221,7 @@ def as_sources(
         The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
     streamed : bool
         Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
-        a :class:`dmac.data.source.DiskSource`, whose blocks are checked as they are read.
+        a :class:`dmac.data.source.DiskView`, whose blocks are checked as they are read.
     incomplete : bool
         Let samples lack views: a row of NaN, None for a row of a nested list, or a name that a
         data frame does not have and others do, becomes a row of zeros.
@@ -201,10 +234,14 @@ def as_sources(
         count as missing and may well be values: in views of up to `NARROW` columns.
     most : int, optional
         Arrays of more samples are not copied as float64: their rows become that when read.
+    lazy : bool
+        Take Dask arrays, of which nothing is computed.
+    columns : numpy.ndarray of shape (sum of ``n_features``,), object, optional
+        Names of the columns of a fit, with which those of these views are compared.
 
     Returns
     -------
-    list of v dmac.data.source.Source
+    list of v dmac.data.source.View
         Sparse stays sparse. The input is never modified, but an array or a CSR matrix that is
         float64 and, if dense, C-contiguous, is not copied.
 
@@ -218,21 +255,27 @@ def as_sources(
         if some entries of a row are NaN and others not, a sample lacks all views, or ``present``
         has another shape.
     """
-    if isinstance(views, list) and views and all(isinstance(x, Source) for x in views):
+    if isinstance(views, list) and views and all(isinstance(x, View) for x in views):
         return list(views)
-    named = lined_up(views, incomplete)
+    named = as_named(views)
+    if columns is not None and n_features is not None:
+        check_feature_names(named, columns, n_features)
+    if lazy and any(is_dask(x.values) for x in named):
+        return _dask_views(named, present, n_features)
+    named = lined_up(named, incomplete)
     if not named:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
-    sources: list[Source] = []
+    checked: list[View] = []
     for x in named:
         if streamed and is_on_disk(x.values):
-            sources.append(DiskSource(x.values, x, incomplete))
+            _check_kind(x.values, x.where)
+            checked.append(DiskView.of(x, incomplete=incomplete))
         else:
             many = most is not None and _is_long(x.values, most)
             values = x.values if many else _as_matrix(_rows_or_nan(x.values), x.where)
-            sources.append(ArraySource(values, x))
-    check_shapes(sources, n_features)
-    has_view = _present(present, named, (sources[0].shape[0], len(sources)))
+            checked.append(ArrayView.of(x, values=values))
+    check_shapes(checked, n_features)
+    has_view = _present(present, named, (checked[0].shape[0], len(checked)))
     measured = has_view & ([x.measured for x in named] if present is None else True)
     if not (incomplete or has_view.all()):
         raise ValueError(
@@ -240,22 +283,22 @@ def as_sources(
             "all else would count what stands there"
         )
     if warns:
-        warn_of_single_columns(sources)
+        warn_of_single_columns(checked)
     if warns and incomplete:
-        _warn_of_zero_rows(sources, has_view & ~measured)
+        _warn_of_zero_rows(checked, has_view & ~measured)
     if incomplete:
-        sources = _complete_with_zeros(sources, has_view, measured, warns)
-    for x in sources:
+        checked = _complete_with_zeros(checked, has_view, measured, warns)
+    for x in checked:
         if x.in_memory:  # others are checked as they are read
             check_finite(x.values, x.where)
             if warns:
                 _warn_of_one_column(x.values, x.where)
         if warns and not x.sparse:
             _warn_of_codes(x.read(x.slices()[0]), x.where)
-    return sources
+    return checked
 
 
-def check_shapes(views: Sequence[Source], n_features: Sequence[int] | None) -> None:
+def check_shapes(views: Sequence[View], n_features: Sequence[int] | None) -> None:
     """Refuse views of other numbers of samples, or of other numbers or widths than in a fit."""
     if n_features is not None and len(views) != len(n_features):
         raise ValueError(
@@ -276,6 +319,69 @@ def check_shapes(views: Sequence[Source], n_features: Sequence[int] | None) -> N
             )
 
 
+def _dask_views(
+    named: Sequence[NamedView], present: object, n_features: Sequence[int] | None
+) -> list[View]:
+    """Checked Dask arrays in common blocks, of which nothing is computed.
+
+    Blocks are the chunks of the first view; those of more than 2**22 numbers in all views together
+    (32 MiB) are cut into equal ones.
+
+    Parameters
+    ----------
+    named : list of v NamedView of dask.array.Array of shape (n, d_a)
+    present : None
+        Anything else is refused: it would be of size n in memory.
+    n_features : tuple of int, optional
+        The widths that a model was fitted on; in a fit a view of one feature is told.
+
+    Raises
+    ------
+    ValueError
+        If some views are no Dask arrays, their chunks no NumPy arrays, their sizes unknown, or
+        their shapes and types none of views.
+    """
+    from sklearn.utils import gen_even_slices
+
+    if present is not None:
+        raise ValueError(
+            "present= is not for Dask arrays: where a sample lacks a view, make its row NaN, as by "
+            "dask.array.where(has[:, None], x, numpy.nan)"
+        )
+    for x in named:
+        _check_array(x.values, x.where)
+    views = [DaskView.of(x) for x in named]
+    check_shapes(views, n_features)
+    most = block_rows(sum(x.shape[1] for x in views))
+    rows = tuple(
+        part.stop - part.start
+        for size in views[0].values.chunks[0]
+        if size
+        for part in gen_even_slices(size, -(-size // most))
+    )
+    checked: list[View] = [replace(x, values=x.values.rechunk((rows, -1))) for x in views]
+    if n_features is None:
+        warn_of_single_columns(checked)
+    return checked
+
+
+def _check_array(x: Any, where: str) -> None:
+    """Refuse what is no Dask array of NumPy arrays with known sizes."""
+    if not is_dask(x):
+        raise ValueError(
+            f"{where} is no Dask array ({type(x).__name__}), and other views are: pass all of them "
+            "as Dask arrays, as by dask.array.from_array(x), or none"
+        )
+    if type(x._meta) is not np.ndarray:
+        raise ValueError(
+            f"{where} has chunks of the type {type(x._meta).__name__}: make them NumPy arrays by "
+            "x.map_blocks, as with lambda block: block.toarray() of sparse ones, or numpy.ma.filled"
+        )
+    if np.isnan(x.shape).any():
+        raise ValueError(f"{where} has an unknown size: call x.compute_chunk_sizes() first")
+    _check_kind(x, where)
+
+
 def _is_long(x: Any, most: int) -> bool:
     """Whether a view is an array of numbers with more than so many samples."""
     plain = type(x) is np.ndarray and x.ndim == 2 and x.size and x.dtype.kind in "biuf"
@@ -283,7 +389,7 @@ def _is_long(x: Any, most: int) -> bool:
     return bool(plain and len(x) > most)
 
 
-def warn_of_zero_samples(views: Sequence[Source]) -> None:
+def warn_of_zero_samples(views: Sequence[View]) -> None:
     """Say how many samples of checked views are zero in every view, if there are some."""
     zero = np.ones(views[0].shape[0], bool)
     for x in views:
@@ -302,7 +408,7 @@ def say_which_are_zero(zero: Flags) -> None:
         )
 
 
-def warn_of_single_columns(views: Sequence[Source]) -> None:
+def warn_of_single_columns(views: Sequence[View]) -> None:
     """Say which views have one column, which is only scaled."""
     single = [x.where for x in views if x.shape[1] == 1]
     if single:
@@ -314,7 +420,7 @@ def warn_of_single_columns(views: Sequence[Source]) -> None:
         )
 
 
-def _warn_of_zero_rows(views: Sequence[Source], present: Flags) -> None:
+def _warn_of_zero_rows(views: Sequence[View], present: Flags) -> None:
     """Say where rows of zeros in few columns count as missing, though they may well be values."""
     for a, x in enumerate(views):
         if len(views) == 1 or x.shape[1] > NARROW or not x.in_memory:
@@ -383,7 +489,7 @@ def _warn_of_codes(x: Floats, where: str) -> None:
                 )
 
 
-def n_distinct(views: Sequence[Source], most: int) -> int:
+def n_distinct(views: Sequence[View], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     distinct: set[bytes] = set()
     n, size = views[0].shape[0], min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
@@ -397,8 +503,8 @@ def n_distinct(views: Sequence[Source], most: int) -> int:
 
 
 def _complete_with_zeros(
-    views: list[Source], present: Flags, measured: Flags, warns: bool
-) -> list[Source]:
+    views: list[View], present: Flags, measured: Flags, warns: bool
+) -> list[View]:
     """Views whose missing rows are zeros, and measured ones are not.
 
     A sample that lacks all views is refused by its name. Of an array on disk the rows of NaN are
@@ -421,7 +527,7 @@ def _complete_with_zeros(
     if len(nothing):
         others = f", and so do {len(nothing) - 1} others" if len(nothing) > 1 else ""
         who = f"sample {nothing[0]} lacks all views (samples are counted from 0)"
-        if (names := views[0].view.samples) is not None:
+        if (names := views[0].samples) is not None:
             who = f"sample {names[nothing[0]]!s:.40} lacks all views"
         raise ValueError(f"{who}{others}: remove it, it has no data to cluster by")
     return out

@@ -1,6 +1,6 @@
 """What tells one data set from another: a hash of the numbers in its views.
 
-A checkpoint (chapter 17 of the book) and a stored run are found again by it.
+A checkpoint ("The costs of a fit" in the book) and a stored run are found again by it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse
 
 from dmac._types import Array, Matrix
-from dmac.data.source import Source
+from dmac.data.source import View
 
 
-def digest(matrices: Iterable[Matrix | Source]) -> str:
+def digest(matrices: Iterable[Matrix | View]) -> str:
     """SHA-256 (64 hexadecimal digits) of arrays, CSR matrices and checked views.
 
     Equal numbers give an equal hash, whatever their width and order in memory, on disk or not.
@@ -24,9 +24,9 @@ def digest(matrices: Iterable[Matrix | Source]) -> str:
     """
     total = hashlib.sha256()
     for x in matrices:
-        sparse = x.sparse if isinstance(x, Source) else scipy.sparse.issparse(x)
+        sparse = scipy.sparse.issparse(x.values if isinstance(x, View) else x)
         total.update(f"{x.shape} {3 if sparse else 1}".encode())
-        for part in itertools.chain(*map(_parts, x if isinstance(x, Source) else [x])):
+        for part in itertools.chain(*map(_parts, x if isinstance(x, View) else [x])):
             kind = "<f8" if part.dtype.kind == "f" else "<i8"
             total.update(np.ascontiguousarray(part, dtype=kind).data)
     return total.hexdigest()

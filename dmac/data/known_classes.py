@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmac._types import Array
+from dmac._types import Array, Integers
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, called, is_frame
@@ -47,13 +47,13 @@ def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
 def vector(view: NamedView) -> NamedView | None:
     """A lone column or row as a vector (n,); None for all else, as for a modality."""
     x: Any = view.values
-    shape: tuple[int, ...] = getattr(x, "shape", ())
+    shape = np.shape(x)
     if len(shape) not in (1, 2) or 0 in shape or (len(shape) == 2 and 1 not in shape):
         return None
     if is_frame(x):
-        if shape[1] > 1:
-            view, x = replace(view, samples=view.features), x.T
-        return replace(view, values=Column(x.iloc[:, 0]).typed, features=None)
+        names = view.features if shape[1] > 1 else view.samples
+        values = Column(x.to_numpy()).typed
+        return replace(view, values=values, samples=names, features=None)
     if x.dtype.kind not in "biufSU" or view.features:
         return None
     return replace(view, values=as_dense(x).ravel(), features=None)
@@ -88,7 +88,8 @@ def known_classes(
     """
     parts = [(item, []) if key is False else _apart(item, key) for item in items]
     rest = [item for item, _ in parts if 0 not in np.shape(item.values)[1:]]
-    columns, candidates = [column for _, found in parts for column in found], []
+    columns = [column for _, found in parts for column in found]
+    candidates = []
     for item in [*rest, *columns] if len(items) + len(columns) > 1 else ():
         lone = vector(item)
         if lone is not None and _are_classes(item.name, lone.values):
@@ -182,26 +183,27 @@ def agreed(
     is a ``ValueError`` if one has no class for a sample, or no names where those of the views are
     ``mixed``; else that goes to what is left out.
     """
-    codes, stored = {}, {}
+    codes: dict[str, Integers] = {}
+    usable = []
     for x in candidates:
         try:
             if mixed and not x.samples:
                 raise ValueError("it names no samples, and the views have them in other orders")
-            stored[x.source] = _in_order(x, samples, n)
-            codes[x.source] = check_labels(stored[x.source])
+            x = replace(x, values=_in_order(x, samples, n))
+            codes[x.source] = check_labels(x.values)
+            usable.append(x)
         except ValueError as error:
             if key:
                 raise ValueError(f"known classes: {x.source}: {error}{_WAY}") from error
             left_out[x.source] = str(error)
-    usable = [x for x in candidates if x.source in codes]
     usable = [x for x in usable if says_classes(x.name, LABELS)] or usable
     if len({codes[x.source].tobytes() for x in usable}) != 1:
         return None, None
-    first = usable[0].source
+    first = usable[0]
     for source in codes:
-        if (codes[source] == codes[first]).all():
+        if (codes[source] == codes[first.source]).all():
             left_out.pop(source, None)
-    return stored[first], first
+    return first.values, first.source
 
 
 def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
@@ -210,19 +212,20 @@ def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
     # A word above the words of a column without names, which nothing else told from them.
     if not names and len(values) == n + 1 and not (values[1:] == values[0]).any():
         values = values[1:]
-    size = len(values)
     if not samples or not names or samples == names:
-        samples, names = [*range(max(n, size))], [*range(min(n, size))]
+        samples = [*range(max(n, len(values)))]
+        names = [*range(min(n, len(values)))]
     count = Counter(names)
     for name in (name for name in samples if count[name] != 1):
         raise ValueError(
-            f"it has {size} entries, and there are {n} samples: not one for each (the first with "
-            f"none or several is {name})"
+            f"it has {len(values)} entries, and there are {n} samples: not one for each (the first "
+            f"with none or several is {name})"
         )
-    rows = {name: i for i, name in enumerate(names)}
+    rows = dict(zip(names, range(len(names))))
     values = values[[rows[name] for name in samples]]
     x, words = Column(values).parsed
-    if len(lacking := np.flatnonzero(np.isnan(x) & ~words)):
+    lacking = np.flatnonzero(np.isnan(x) & ~words)
+    if len(lacking):
         row = rows[samples[lacking[0]]]
         who = classes.samples[row] if classes.samples else f"row {row + 1}"
         raise ValueError(f"{len(lacking)} samples have no class, the first is {who}")

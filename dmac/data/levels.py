@@ -23,7 +23,7 @@ from dmac.data.linalg import (
     signed,
     stored,
 )
-from dmac.data.pipeline import ViewPipeline
+from dmac.data.pipeline import ViewPipeline, fitted
 from dmac.data.source import filled, with_measured
 from dmac.data.whitening import Whitening
 
@@ -141,9 +141,6 @@ class ScaledColumns:
         columns divided by 2 to the ``exponent_``.
     components_ : numpy.ndarray of shape (d, r)
         Steps 2 to 4 after the centring, r at least 1.
-    effective_rank_ : float
-        :math:`(\sum_j \lambda_j)^2 / \sum_j \lambda_j^2` of the variances :math:`\lambda_j` of the
-        level: the number of its directions, were all alike. 0 if all rows are the same.
     """
 
     def __init__(self, n_components: int = 30) -> None:
@@ -186,8 +183,7 @@ class ScaledColumns:
             else:
                 s, directions = leading_by_products(rows, self.n_components, shift)
                 variances, directions = s**2 / rows.shape[0], signed(directions)
-        whole, square = float(variances.sum()), float((variances**2).sum())
-        self.effective_rank_ = whole**2 / square if square else 0.0
+        whole = float(variances.sum())
         self.components_ = np.zeros((d, max(1, len(directions))))
         scale = np.sqrt(whole) if whole else 1.0
         self.components_[kept, : len(directions)] = units[kept, None] * directions.T / scale
@@ -258,14 +254,16 @@ def agreement_of_halves(x: Matrix, rank: int) -> float:
     Returns
     -------
     float
-        From 0 to 1; 0 if a half does not vary.
+        From 0 to 1; 0 if a half does not vary, or there is one sample.
     """
     n, d = x.shape
+    if n < 2:
+        return 0.0
     rng, total = np.random.default_rng(0), 0.0
     for _ in range(_SPLITS):
         first, second = (_left(x[:, part], rank) for part in np.array_split(rng.permutation(d), 2))
         p = min(first.shape[1], second.shape[1])
-        chance = max(first.shape[1], second.shape[1]) / max(n - 1, 1)
+        chance = max(first.shape[1], second.shape[1]) / (n - 1)
         if p and chance < 1:
             total += (((first.T @ second) ** 2).sum() / p - chance) / (1 - chance)
     return float(max(total / _SPLITS, 0.0))
@@ -298,8 +296,7 @@ class LevelPipeline(ViewPipeline):
     :class:`dmac.data.pipeline.ViewPipeline`, square root and unit rows; the whitened one is its
     third step, the plain one a `Projection` instead, and rows of both are scaled to unit length.
     The scaled level is made of the view as it is given (`ScaledColumns`). A row of zeros, which is
-    a sample that lacks the view, teaches nothing and stays one. Where ``keeps_lengths`` is set,
-    lengths are what the columns share, and the whitened level is one direction.
+    a sample that lacks the view, teaches nothing and stays one.
 
     Parameters
     ----------
@@ -316,7 +313,7 @@ class LevelPipeline(ViewPipeline):
         c.
     scaled_components : int
         Of `ScaledColumns`.
-    scaled_weight : {"equal", "rank", "halves", "both"}
+    halves : bool
         See ``weights_``.
 
     Attributes
@@ -327,11 +324,9 @@ class LevelPipeline(ViewPipeline):
         Their sum.
     weights_ : dict of str to float
         Of the graphs of each level: 1 of the whitened one, the ``spread_`` of the plain one, and 1
-        of the scaled one. With "rank" or "both" that is :math:`\min(1, r / (c - 1))`, with its
-        effective rank r: c groups need c - 1 directions, and say less where they share fewer. With
-        "halves" or "both" all are multiplied by how far halves of the columns tell each other
-        (`agreement_of_halves`), in units of the better of unit rows and scaled columns, if one of
-        them does.
+        of the scaled one. With ``halves`` all are multiplied by how far halves of the columns tell
+        each other (`agreement_of_halves`), in units of the better of unit rows and scaled columns,
+        if one of them does.
     scaled_ : ScaledColumns or None
     spread_ : float
         :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
@@ -351,16 +346,16 @@ class LevelPipeline(ViewPipeline):
         columns: str = "given",
         n_clusters: int = 2,
         scaled_components: int = 30,
-        scaled_weight: str = "rank",
+        halves: bool = False,
     ) -> None:
         super().__init__(root, n_components, ridge, columns)
         self.levels, self.plain_components = LEVELS[levels], plain_components
         self.n_clusters, self.scaled_components = n_clusters, scaled_components
-        self.scaled_weight = scaled_weight
+        self.halves = halves
 
     def _heads(self) -> dict[str, Any]:
         heads = {
-            "whitened": Whitening(1 if self.keeps_lengths else self.n_components, self.ridge),
+            "whitened": Whitening(self.n_components, self.ridge),
             "plain": Projection(self.plain_components),
         }
         return {name: head for name, head in heads.items() if name in self.levels}
@@ -368,6 +363,7 @@ class LevelPipeline(ViewPipeline):
     def fit_transform(
         self,
         x: Matrix,
+        label: str = "a view",
         every: Matrix | None = None,
         moments_of: Callable[[Callable[[Matrix], Matrix]], Moments] | None = None,
     ) -> Floats:
@@ -377,6 +373,8 @@ class LevelPipeline(ViewPipeline):
         ----------
         x : numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d_a)
             A view, or a part of one, from which root and floors are learned.
+        label : str
+            What messages call the view.
         every : scipy.sparse.csr_matrix, optional
             All samples, where x is a part: the directions are learned from them.
         moments_of : callable, optional
@@ -387,7 +385,7 @@ class LevelPipeline(ViewPipeline):
         -------
         numpy.ndarray of shape (n, sum of ``widths_``)
         """
-        (rows,) = self._fit_rows([x], x.shape)
+        (rows,) = self._fit_rows([x], x.shape, label)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
         self._learn(rows if every is None else self._unit_rows(every), moments_of)
@@ -401,7 +399,8 @@ class LevelPipeline(ViewPipeline):
             levels.append(scaled.transform(x))
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
-            self._weigh(scaled, rows, x)
+            if self.halves and x.shape[1] >= _HALVES_COLUMNS:
+                self._weigh(scaled, rows, x)
         return np.hstack(levels)
 
     def transform(self, x: Matrix) -> Floats:
@@ -410,17 +409,15 @@ class LevelPipeline(ViewPipeline):
         return np.hstack([*levels, *([self.scaled_.transform(x)] if self.scaled_ else [])])
 
     def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
-        """Weigh the levels by what unit rows and the view's own (n, d) say."""
-        wanted = self.n_clusters - 1
-        if self.scaled_weight in ("rank", "both"):
-            self.weights_["scaled"] = min(1.0, scaled.effective_rank_ / wanted)
-        if self.scaled_weight in ("halves", "both") and x.shape[1] >= _HALVES_COLUMNS:
-            some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
-            both = rows[some], scaled.in_units(x[some])
-            told = [agreement_of_halves(one, wanted) for one in both]
-            best = max(told)
-            for name, value in zip(("whitened", "plain", "scaled"), (told[0], *told)):
-                self.weights_[name] *= value / best if best else 1.0  # else neither says a thing
+        """Weigh the levels by what halves of unit rows, and of the view's own (n, d), say."""
+        some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
+        of_rows, of_columns = (
+            agreement_of_halves(one, self.n_clusters - 1)
+            for one in (rows[some], scaled.in_units(x[some]))
+        )
+        if best := max(of_rows, of_columns):  # else neither says a thing
+            for name in self.weights_:
+                self.weights_[name] *= (of_columns if name == "scaled" else of_rows) / best
 
     def _learn(self, x: Matrix, moments_of: Callable[..., Moments] | None) -> None:
         """The directions of both levels, from unit rows (n, d)."""
@@ -446,25 +443,8 @@ class LevelPipeline(ViewPipeline):
     def _level(self, head: Any, x: Matrix) -> Array:
         return np.where(filled(x)[:, None], super()._level(head, x), 0.0)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What `restore` needs: a dict of numbers and a dict of arrays."""
-        numbers, arrays = super().state()
-        numbers |= {"spread": self.spread_, "weights": self.weights_}
-        if self.scaled_:
-            about = vars(self.scaled_)
-            numbers["scaled"] = {k: v for k, v in about.items() if isinstance(v, float)}
-            arrays |= {f"scaled.{k}": v for k, v in about.items() if isinstance(v, np.ndarray)}
-        return numbers, arrays
-
-    def restore(self, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
-        """Take over a `state` of a pipeline with the same parameters. Returns self."""
-        self.spread_ = numbers["spread"]
-        # Models of 0.2.0 have no scaled level, and do not say what the others weigh.
-        self.weights_ = numbers.get("weights", {"whitened": 1.0, "plain": self.spread_})
-        if "scaled" in numbers:
-            of_level = {k: v for k, v in arrays.items() if k.startswith("scaled.")}
-            arrays = {k: v for k, v in arrays.items() if k not in of_level}
-            self.scaled_ = self.scaled_level()
-            named = {k.removeprefix("scaled."): v for k, v in of_level.items()}
-            vars(self.scaled_).update(named | numbers["scaled"])
-        return super().restore(numbers, arrays)
+    def restore(self, tree: dict[str, Any]) -> Self:
+        """Take over the state of a pipeline with the same parameters. Returns self."""
+        if "scaled_" in tree:
+            tree = tree | {"scaled_": fitted(self.scaled_level(), tree["scaled_"])}
+        return super().restore(tree)

@@ -130,6 +130,8 @@ def leading_of_gram(gram: Array, rank: int) -> tuple[Array, Array]:
     """`leading_by_products` from X^T X of shape (d, d)."""
     d = len(gram)
     values, vectors = eigh(gram, subset_by_index=[max(0, d - rank), d - 1])
+    if not len(values):  # LAPACK may find none of some that are nearly equal
+        values, vectors = (part[..., -rank:] for part in eigh(gram))
     s = np.sqrt(values[::-1].clip(0))
     kept = s > _TOLERANCE * s[0]
     return s[kept], vectors.T[::-1][kept]

@@ -1,7 +1,7 @@
 """Align views by the names of their samples, and compare feature names with those of a fit.
 
 Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
-in files. Chapter 14 of the book uses the estimator on a reader's own data frames.
+in files. "Your own data" in the book uses the estimator on a reader's own data frames.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import scipy.sparse
 from dmac._types import Array, Views
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of
-from dmac.data.vocabulary import Column, no_samples, says_samples
+from dmac.data.vocabulary import Column, everywhere, no_samples, says_samples
 
 # Number of names in a message.
 _EXAMPLES = 3
@@ -65,7 +65,7 @@ def in_order(x: Any, names: Any, what: str, others: str) -> Any:
     return x
 
 
-def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
+def lined_up(views: list[NamedView], incomplete: bool = False) -> list[NamedView]:
     """Put the rows of views into one order, by the names of their samples.
 
     It is the order of the first view that has names; those that the next ones add come after. A
@@ -75,7 +75,7 @@ def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
 
     Parameters
     ----------
-    views : list of v views, or one
+    views : list of v NamedView
     incomplete : bool
         Whether samples may lack views.
 
@@ -91,7 +91,6 @@ def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
         other samples, and they share none, a view without names is beside them, or no sample may
         lack a view.
     """
-    views = as_named(views)
     for x in views:
         _check_rows(x)
     _doubt_places(views)
@@ -116,7 +115,7 @@ def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
     _doubt_counts(views)
     places = [_places(x) for x in views]
     _check_union(views, places, incomplete)
-    union = list(dict.fromkeys(name for rows_of_view in places for name in rows_of_view))
+    union = list(dict.fromkeys(itertools.chain.from_iterable(places)))
     return [_placed(x, union, rows_of_view) for x, rows_of_view in zip(views, places)]
 
 
@@ -163,11 +162,6 @@ def _adds_up(x: Any) -> str:
     return ""
 
 
-def _has_columns(x: Any) -> bool:
-    """Whether a view is a frame in memory, of pandas or of polars."""
-    return hasattr(x, "columns") and hasattr(x, "to_numpy") and hasattr(x, "shape")
-
-
 def _of_same_rows(named: Sequence[NamedView]) -> bool:
     """Whether views have the same names in one order, or none that say more than their places."""
     places = all(x.numbered for x in named) and (
@@ -180,18 +174,19 @@ def _of_same_rows(named: Sequence[NamedView]) -> bool:
 def _doubt_places(views: Sequence[NamedView]) -> None:
     """Warn where frames go by places, and a column of all has the same names in other orders."""
     frames: list[Any] = [x.values for x in views]
-    by_places = len({tuple(x.samples or ()) for x in views}) == 1 < len(views)
-    if not (by_places and all(map(_has_columns, frames))):
+    tables = all(hasattr(x, "columns") and hasattr(x, "to_numpy") for x in frames)  # or polars'
+    if not tables or len(views) < 2 or len({tuple(x.samples or ()) for x in views}) > 1:
         return
-    columns = [set(x.columns) for x in frames]
-    for name in (x for x in frames[0].columns if all(x in of_view for of_view in columns)):
-        first, *others = [Column(x[name].to_numpy()).names for x in frames]
-        if any(y != first and len({*first} & {*y}) > len(first) / 2 for y in others):
-            warn(
-                f"all views have the column {name!r}, with the same distinct values in other "
-                "orders, and row i is taken for the same sample: to have them lined up by it, name "
-                f"them by frame.set_index({name!r}); if it names no samples, all is well"
-            )
+    shared = [x for x in frames[0].columns if all(x in of.columns for of in frames)]
+    columns_of = [[Column(x[name].to_numpy(), name) for name in shared] for x in frames]
+    found = [columns[j] for columns, j in zip(columns_of, everywhere(columns_of) or ())]
+    if any(x.names != found[0].names for x in found):
+        name = found[0].header
+        warn(
+            f"all views have the column {name!r}, with the same distinct values in other "
+            "orders, and row i is taken for the same sample: to have them lined up by it, name "
+            f"them by frame.set_index({name!r}); if it names no samples, all is well"
+        )
 
 
 def _doubt_counts(views: Sequence[NamedView]) -> None:
@@ -221,20 +216,22 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     if view.samples == every:
         return view
     rows = np.array([places.get(name, -1) for name in every])
-    x, lacking = view.values, rows < 0
+    lacking = rows < 0
     if view.lacking is not None:
         lacking |= view.lacking[rows]
-    if is_frame(x):
-        x = x.iloc[rows]
-    else:
-        x = (scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else np.asarray(x))[rows]
+    x = view.values
+    if not hasattr(x, "iloc"):
+        x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else np.asarray(x)
+    x = x.iloc[rows] if hasattr(x, "iloc") else x[rows]
     return replace(view, values=x, samples=every, lacking=lacking)
 
 
 def _places(view: NamedView) -> dict[Any, int]:
     """The rows of a view by their names, which have to be there and different."""
     count = Counter(view.samples or [])
-    bad = [name for name in count if count[name] > 1 or _is_no_name(name)]
+    # A part of a name of several levels may be missing, too.
+    parts = {name: name if isinstance(name, tuple) else (name,) for name in count}
+    bad = [x for x in count if count[x] > 1 or {*map(str, parts[x])} & {*_NO_NAMES}]
     if bad:
         way = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
         raise ValueError(
@@ -242,11 +239,6 @@ def _places(view: NamedView) -> dict[Any, int]:
             f"views are lined up by name: give each its own, of two columns if need be{way}"
         )
     return {name: i for i, name in enumerate(count)}
-
-
-def _is_no_name(name: Any) -> bool:
-    """Whether a name, or a part of one of several levels, is missing."""
-    return any(str(x) in _NO_NAMES for x in (name if isinstance(name, tuple) else [name]))
 
 
 def _check_union(
@@ -262,17 +254,27 @@ def _check_union(
     forms = [len({unicodedata.normalize("NFC", str(x)) for x in pair}) == 1 for pair in pairs[:2]]
     shown = [[*map(ascii if form else repr, pair)] for form, pair in zip(forms, pairs)]
     examples = ", ".join(f"{x:.40} and {y:.40}" for x, y in shown)
-    if rest:
-        same = f" ({examples} differ in writing alone)" if pairs else ""
-        raise ValueError(
-            f"{_difference(views, places, rest[0])}: they share no sample, nor through another "
-            f"view; call a sample by one name in all of them{same}"
-        )
     other = [a for a, rows_of_view in enumerate(places) if rows_of_view.keys() != places[0].keys()]
-    if other and not incomplete:
+    for a in rest[:1] or ([] if incomplete else other[:1]):
+        both = places[0].keys() & places[a].keys()
+        only = [
+            f"{len(own)} only in {views[c].where} ({_some(own)})"
+            for c in (0, a)
+            if (own := [name for name in places[c] if name not in both])
+        ]
+        what = (
+            f"{views[0].where} and {views[a].where} have other samples: {len(both)} names are "
+            f"in both, {', '.join(only)}"
+        )
+        if rest:
+            same = f" ({examples} differ in writing alone)" if pairs else ""
+            raise ValueError(
+                f"{what}: they share no sample, nor through another view; call a sample by one "
+                f"name in all of them{same}"
+            )
         raise ValueError(
-            f"{_difference(views, places, other[0])}; keep those of both (frame.loc[names]): only "
-            "dmac.AnchorGraphClustering takes samples that lack a view"
+            f"{what}; keep those of both (frame.loc[names]): only dmac.AnchorGraphClustering takes "
+            "samples that lack a view"
         )
     if pairs:
         warn(
@@ -280,20 +282,6 @@ def _check_union(
             f"{examples}. They are taken for two samples, each without views that the other has: "
             "if they are one, call it by one name"
         )
-
-
-def _difference(views: Sequence[NamedView], places: list[dict[Any, int]], a: int) -> str:
-    """What is said of the first view and another one with other samples."""
-    both = places[0].keys() & places[a].keys()
-    only = [
-        f"{len(own)} only in {views[c].where} ({_some(own)})"
-        for c in (0, a)
-        if (own := [name for name in places[c] if name not in both])
-    ]
-    return (
-        f"{views[0].where} and {views[a].where} have other samples: {len(both)} names are "
-        f"in both, {', '.join(only)}"
-    )
 
 
 def alike(named: Sequence[Collection[Any]]) -> list[tuple[Any, Any]]:
@@ -342,13 +330,12 @@ def _some(names: Iterable[Any] | None) -> str:
     return ", ".join([*shown, "..."] if len(names) > _EXAMPLES else shown)
 
 
-def column_names(views: Views, n_features: Sequence[int]) -> Array:
-    """Names of the columns of all views, side by side: (sum of the d_a,), object.
+def column_names(views: Iterable[NamedView]) -> Array:
+    """Names of the columns of all matrices, side by side: (sum of the d_a,), object.
 
-    They are None for the columns of a view whose names are not all text. ``n_features`` are the
-    widths of the views.
+    They are None for the columns of a view whose names are not all text.
     """
-    named = [_texts(x) or [None] * d for x, d in zip(as_named(views), n_features)]
+    named = [_texts(x) or [None] * x.values.shape[1] for x in views]
     return np.array([name for names in named for name in names], dtype=object)
 
 
@@ -358,16 +345,17 @@ def _texts(view: NamedView) -> list[Any]:
     return names if all(isinstance(name, str) for name in names) else []
 
 
-def check_feature_names(views: Views, fitted: Array, n_features: Sequence[int]) -> None:
+def check_feature_names(
+    views: Sequence[NamedView], fitted: Array, n_features: Sequence[int]
+) -> None:
     """Compare the columns of new views with those that a model was ``fitted`` on.
 
     ``ValueError`` if a view has other columns than the fitted one, or the same in another order.
     Names that are no text are not compared, and views without names pass with a ``UserWarning``
     where the model has some.
     """
-    views = as_named(views)
     if len(views) != len(n_features):
-        return  # check_views counts the views
+        return  # they are counted by themselves
     unnamed = []
     for x, names in zip(views, np.split(fitted, np.cumsum(n_features)[:-1])):
         new, old = _texts(x), [name for name in names if isinstance(name, str)]

@@ -40,8 +40,7 @@ class ViewPipeline:
        are not 0) are rounding errors and count as 0.
     2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`). In a view of 2 to 5 columns
        that would leave one to four angles: its columns are standardised, and a column of ones goes
-       beside them first (:class:`dmac.data.whitening.LiftedRows`), as it does where
-       ``keeps_lengths`` is set. Of one column nothing but signs
+       beside them first (:class:`dmac.data.whitening.LiftedRows`). Of one column nothing but signs
        would be left: its entries are divided by the largest magnitude, which a ``UserWarning``
        says.
     3. With ``n_components``, the r leading principal directions, divided by
@@ -67,10 +66,6 @@ class ViewPipeline:
         Their sum.
     """
 
-    #: What messages call the view.
-    title = "a view"
-    #: Whether the lengths of rows are kept; None keeps those of a view of 2 to 5 columns.
-    keeps_lengths: bool | None = None
     rows_: RowNormalizer | LiftedRows
     scaler_: Any
     lengths_: dict[str, RowNormalizer]
@@ -92,26 +87,30 @@ class ViewPipeline:
             return {}
         return {"whitened": Whitening(self.n_components, self.ridge)}
 
-    def fit_transform(self, x: Matrix) -> Matrix:
+    def fit_transform(self, x: Matrix, label: str = "a view") -> Matrix:
         """Learn the steps from a checked view (n, d_a), and apply them to it.
 
         Parameters
         ----------
         x : numpy.ndarray or scipy.sparse.csr_matrix
+        label : str
+            What messages call the view.
 
         Returns
         -------
         numpy.ndarray or scipy.sparse.csr_matrix of shape (n, ``n_features_out_``)
             CSR where a sparse view is not whitened and not narrow.
         """
-        return self.fit_blocks([x], x.shape)
+        return self.fit_blocks([x], x.shape, label)
 
-    def fit_blocks(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> Matrix | None:
+    def fit_blocks(
+        self, blocks: Iterable[Matrix], shape: tuple[int, int], label: str = "a view"
+    ) -> Matrix | None:
         """`fit_transform` of a view of that shape, in blocks of rows that are read several times.
 
         What is not whitened stays where it is, and `transform` gives its blocks: that is None.
         """
-        rows, self.heads_ = self._fit_rows(blocks, shape), self._heads()
+        rows, self.heads_ = self._fit_rows(blocks, shape, label), self._heads()
         if not self.heads_:
             self.lengths_, self.widths_ = {}, (shape[1] + isinstance(self.rows_, LiftedRows),)
             return rows[0] if isinstance(rows, list) else None
@@ -119,15 +118,17 @@ class ViewPipeline:
             head.fit_blocks(rows)
         return self._fit_lengths(rows)
 
-    def _fit_rows(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> Iterable[Matrix]:
+    def _fit_rows(
+        self, blocks: Iterable[Matrix], shape: tuple[int, int], label: str
+    ) -> Iterable[Matrix]:
         """Learn the root and the lengths of rows: the unit rows of a view, in blocks."""
         if self.columns != "given":
-            self._learn_columns(blocks)
+            self._learn_columns(blocks, label)
             blocks = _after(blocks, self._in_units)
-        self._decide_on_root(blocks, shape)
+        self._decide_on_root(blocks, shape, label)
         rooted, width = _after(blocks, self._take_root), shape[1]
-        if self.keeps_lengths or (self.keeps_lengths is None and 1 < width <= NARROW):
-            self.rows_ = LiftedRows(width**0.5 if self.keeps_lengths else 1.0).fit_blocks(rooted)
+        if 1 < width <= NARROW:
+            self.rows_ = LiftedRows().fit_blocks(rooted)
         else:
             self.rows_ = row_normalizer(rooted, width)
         return _after(rooted, self.rows_.transform)
@@ -138,12 +139,12 @@ class ViewPipeline:
     def _scaler(self, centred: bool) -> Any:
         return StandardScaler(with_mean=centred, with_std=self.columns == "standardised")
 
-    def _learn_columns(self, blocks: Iterable[Matrix]) -> None:
+    def _learn_columns(self, blocks: Iterable[Matrix], label: str) -> None:
         """The means and standard deviations of columns, of the samples that have the view."""
         dense = not any(scipy.sparse.issparse(x) for x in blocks)
         if not dense and self.columns == "centred":
             raise ValueError(
-                f"{self.title} is sparse, and would not be with its means taken off: standardise it"
+                f"{label} is sparse, and would not be with its means taken off: standardise it"
             )
         self.scaler_ = self._scaler(dense)
         for x in blocks:
@@ -185,7 +186,7 @@ class ViewPipeline:
         """Width of the result."""
         return sum(self.widths_)
 
-    def _decide_on_root(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> None:
+    def _decide_on_root(self, blocks: Iterable[Matrix], shape: tuple[int, int], label: str) -> None:
         """Set whether the root is taken, and the size up to which a negative entry counts as 0."""
         self.root_, self.negligible_ = self.root, 0.0
         if not self.root:
@@ -205,7 +206,7 @@ class ViewPipeline:
         n_negative = sum(int((stored(x) < -self.negligible_).sum()) for x in blocks)
         if n_negative <= max(1, size // _FEW):
             warn(
-                f"{n_negative} of the {size} entries of {self.title} are negative, the lowest is "
+                f"{n_negative} of the {size} entries of {label} are negative, the lowest is "
                 f"{lowest:g}: it is taken as signed, without the square root that counts and "
                 "intensities get. The root evens out small and large counts, which gains some "
                 "points of accuracy there; logarithms, as of expression, are evened out already"
@@ -222,44 +223,29 @@ class ViewPipeline:
         roots[(values < 0) & (values >= -self.negligible_)] = 0
         return roots
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What `restore` needs: a dict of numbers and a dict of arrays."""
-        numbers = {
-            "rooted": self.root_,
-            "negligible": self.negligible_,
-            "widths": list(self.widths_),
-            "lengths": {name: rows.floor_ for name, rows in self.lengths_.items()},
-        }
-        if isinstance(self.rows_, LiftedRows):
-            numbers["lifted"] = {k: np.asarray(v).tolist() for k, v in vars(self.rows_).items()}
-        else:
-            numbers["floor"] = self.rows_.floor_
-        heads = dict(self.heads_)
-        if self.columns != "given":
-            heads["columns"], numbers["centred"] = self.scaler_, self.scaler_.with_mean
-        arrays = {
-            f"{name}.{key}": value
-            for name, head in heads.items()
-            for key, value in vars(head).items()
-            if isinstance(value, np.ndarray)
-        }
-        return numbers, arrays
+    def state(self) -> dict[str, Any]:
+        """What was fitted: a tree whose leaves are arrays and numbers."""
+        return {name: x for name, x in vars(self).items() if name.endswith("_")}
 
-    def restore(self, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
-        """Take over a `state` of a pipeline with the same parameters. Returns self."""
-        self.root_, self.negligible_ = numbers["rooted"], numbers["negligible"]
-        self.widths_, self.heads_ = tuple(numbers["widths"]), self._heads()
-        self.scaler_ = self._scaler(numbers.get("centred", False))
-        self.lengths_ = {name: RowNormalizer(floor) for name, floor in numbers["lengths"].items()}
-        if "lifted" in numbers:
-            self.rows_ = LiftedRows()
-            vars(self.rows_).update({k: np.array(v) for k, v in numbers["lifted"].items()})
-        else:
-            self.rows_ = RowNormalizer(numbers["floor"])
-        for key, value in arrays.items():
-            head, name = key.split(".")
-            setattr(self.heads_[head] if head in self.heads_ else self.scaler_, name, value)
-        return self
+    def restore(self, tree: dict[str, Any]) -> Self:
+        """Take over the `state` of a pipeline with the same parameters. Returns self."""
+        rows: Any = LiftedRows if "mean_" in tree["rows_"] else RowNormalizer
+        lengths, of_heads = tree.get("lengths_", {}), tree.get("heads_", {})
+        made: dict[str, Any] = {
+            "widths_": tuple(np.asarray(tree["widths_"]).tolist()),
+            "rows_": fitted(rows(), tree["rows_"]),
+            "lengths_": {name: fitted(RowNormalizer(), x) for name, x in lengths.items()},
+            "heads_": {name: fitted(x, of_heads[name]) for name, x in self._heads().items()},
+        }
+        if "scaler_" in tree:
+            made["scaler_"] = fitted(self._scaler(True), tree["scaler_"])
+        return fitted(self, tree | made)
+
+
+def fitted(of: Any, attributes: dict[str, Any]) -> Any:
+    """An object with the attributes that its fit left."""
+    vars(of).update(attributes)
+    return of
 
 
 class _Lazy:

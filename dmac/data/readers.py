@@ -1,13 +1,14 @@
 """Views from the files that people have, by a few rules that hold for all formats.
 
 A format is a function from a file to the things in it (:mod:`dmac.data.tables`,
-:mod:`dmac.data.variables`, :mod:`dmac.data.cells`); here is decided which of them are views, which
+:mod:`dmac.data.variables`); here is decided which of them are views, which
 names the samples, and which has the known classes (:mod:`dmac.data.known_classes`). The page on
 what goes in says the rules in words.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,16 +22,14 @@ import scipy.sparse
 
 from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
-from dmac.data.cells import read_cell_ranger, read_cells
 from dmac.data.checks import check_labels
 from dmac.data.known_classes import agreed, having_name, known_classes
-from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, natural
+from dmac.data.named_views import NamedView, as_named, called, counts, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import (
     BINARY,
     TEXT,
-    check_edges,
     columns_of,
     completed,
     name_samples,
@@ -39,7 +38,14 @@ from dmac.data.tables import (
     with_header,
     without,
 )
-from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
+from dmac.data.variables import (
+    read_cell_ranger,
+    read_cells,
+    read_hdf5,
+    read_mat,
+    read_npy,
+    read_npz,
+)
 from dmac.data.vocabulary import (
     Column,
     as_text,
@@ -48,6 +54,7 @@ from dmac.data.vocabulary import (
     says_classes,
     says_features,
     says_samples,
+    share,
     words,
 )
 
@@ -208,12 +215,8 @@ def read_views(
     left_out: dict[str, str] = {}
     files = _files(paths, left_out)
     items = [x for file in files for x in _items(file, files, transposed)]
-    turned = items if transposed else []
-    turned = _turned_by_names(items) if transposed is None else turned
+    turned = _turned_by_names(items) if transposed is None else items if transposed else []
     items = [with_header(x, x in turned, labels_key) if is_frame(x.values) else x for x in items]
-    for x in items:
-        if is_frame(x.values):
-            check_edges(x)
     candidates, items = known_classes(name_samples(items, left_out), labels_key, left_out)
     for name in drop:
         items = [without(x, *places) for x, places in _columns_named(items, name, "drop")]
@@ -233,7 +236,7 @@ def read_views(
     views = [replace(x, name=f"{x.name} of {x.source}") if count[x.name] > 1 else x for x in views]
     _warn_of_rows(views, transposed)
     orders = {tuple(x.samples or ()) for x in views}
-    views = lined_up(views, incomplete=True)
+    views = lined_up(as_named(views), incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
     classes, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
     labels = None if classes is None else check_labels(classes)
@@ -253,19 +256,21 @@ def _ready(view: NamedView, missing: Sequence[Any], fill: str | float | None) ->
 def _turned_by_names(items: list[NamedView]) -> list[NamedView]:
     """The tables whose columns, and not their rows, have the names of the rows of another one."""
     tables = [x for x in items if is_frame(x.values) and min(x.values.shape) > 1]
-    rows = [set(Column(x.values.iloc[1:, 0]).names) for x in tables]
+    rows = [Column(x.values.iloc[1:, 0]).names for x in tables]
     turned: list[NamedView] = []
     for x, own in zip(tables, rows):
         line = Column(x.values.iloc[0, 1:]).names
-        for other, names in zip(tables, rows):
-            alike = [len(names & y) > min(len(names), len(y)) / 2 for y in (set(line), own)]
-            if other not in (x, *turned) and alike == [True, False] and not counts(line):
-                turned.append(x)
-                warn(
-                    f"the columns of {x.source} have the names of the rows of {other.source}, and "
-                    "are taken for samples: transposed=False takes its rows"
-                )
-                break
+        others = [
+            other
+            for other, names in zip(tables, rows)
+            if other not in (x, *turned) and share([names, line]) > 0.5 >= share([names, own])
+        ]
+        if others and not counts(line):
+            turned.append(x)
+            warn(
+                f"the columns of {x.source} have the names of the rows of {others[0].source}, and "
+                "are taken for samples: transposed=False takes its rows"
+            )
     return turned
 
 
@@ -276,7 +281,7 @@ def _columns_named(
     headers = [
         [x.header for x in columns_of(y)] if is_frame(y.values) else y.features or [] for y in items
     ]
-    every = {name for names in headers for name in names}
+    every = set(itertools.chain(*headers))
     found: set[str] = set()
     for part in [pattern] if pattern in every else map(str.strip, pattern.split(",")):
         fit = {part} & every or {name for name in every if fnmatchcase(name, part)}
@@ -440,20 +445,20 @@ def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
 
 def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
     """What of each file is a view, though nobody names it; the others are left out."""
-    views, rest = [], [x for x in items if called(x) not in left_out]
-    for source in dict.fromkeys(x.source for x in rest):
-        inside = [x for x in rest if x.source == source]
-        tables, ending = [x for x in inside if _is_matrix(x)], ending_of(Path(source))
-        if ending in _CELLS:
-            tables = [x for x in tables if "obsm." not in x.name]
-            tables = [x for x in tables if not re.search(r"(^|:)(layers|raw)\b", x.name)]
-        elif ending in (".mat", ".npz"):
+    views: list[NamedView] = []
+    rest = [x for x in items if called(x) not in left_out]
+    for source, of_file in itertools.groupby(rest, lambda x: x.source):
+        inside = list(of_file)
+        tables = [x for x in inside if _is_matrix(x)]
+        if ending_of(Path(source)) in _CELLS:
+            tables = [x for x in tables if not re.search(r"(^|:)(layers|raw|obsm)\b", x.name)]
+        elif ending_of(Path(source)) in (".mat", ".npz"):
             tables = _family(tables)
         if not tables:
-            listed = ", ".join(
-                f"{x.name} ({' x '.join(map(str, np.shape(x.values)))})" for x in inside
+            sizes = (f"{x.name} ({' x '.join(map(str, np.shape(x.values)))})" for x in inside)
+            raise ValueError(
+                f"{source} has no table of numbers that is a view. It has {', '.join(sizes)}"
             )
-            raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
         views += tables
     left_out |= {
         called(x): "by their names others are the views"

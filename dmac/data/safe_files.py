@@ -87,19 +87,17 @@ def _check_matrix(
     if codes[:1] != [6]:
         raise ValueError(f"a matrix without flags at byte {start}")
     (flags,) = struct.unpack_from(f"{order}I", data, elements[0][1])
-    kind, n_parts = flags & 0xFF, 1 + bool(flags & 0x800)  # complex ones have a second part
+    kind = flags & 0xFF
     if kind in (16, 17):  # functions and opaque objects have no sizes
         return
     _, body, length = [*elements, (0, 0, 0)][1]
-    if codes[1:2] != [5] or length < 8 or length % 4 or kind not in range(1, 16):
-        raise ValueError(f"impossible matrix (class {kind}, parts {codes}) at byte {start}")
-    n_entries = math.prod(struct.unpack_from(f"{order}{length // 4}I", data, body))
-    if kind in _CONTAINERS:
+    sound = codes[1:2] == [5] and length >= 8 and length % 4 == 0 and kind in range(1, 16)
+    if sound and kind in _CONTAINERS:
+        n_entries = math.prod(struct.unpack_from(f"{order}{length // 4}I", data, body))
         sound = n_entries <= len(data) and (kind != 1 or n_entries == len(codes) - 3)
-    else:
-        n_parts += 2 if kind == 5 else 0  # sparse: rows and column starts as well
-        parts = codes[3 : 3 + n_parts]
-        sound = len(parts) == n_parts and not {14, 15} & set(parts)
+    elif sound:  # complex ones have a second part, sparse ones rows and column starts
+        n_parts = 1 + bool(flags & 0x800) + 2 * (kind == 5)
+        sound = len(codes) >= 3 + n_parts and not {14, 15} & set(codes[3 : 3 + n_parts])
     if not sound:
         raise ValueError(f"impossible matrix (class {kind}, parts {codes}) at byte {start}")
 

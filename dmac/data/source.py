@@ -1,17 +1,18 @@
 """A checked view as solvers read it: some rows, a slice of them, or block by block.
 
-Each kind of view is a class: arrays and sparse matrices in memory, arrays on disk, and Dask arrays
-(:mod:`dmac.data.dask_views`). :func:`dmac.data.checks.as_sources` makes them of what users pass.
+Each kind of view is a class: arrays and sparse matrices in memory, arrays on disk, and Dask arrays,
+for which Dask is imported. :func:`dmac.data.checks.as_views` makes them of what users pass.
 
 A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in memory as a whole.
-Chapter 17 of the book says what that costs.
+"The costs of a fit" in the book says what that costs.
 """
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -25,6 +26,8 @@ from dmac.data.named_views import NamedView
 MEASURED = 1e-36
 # Numbers in one block of a view.
 _NUMBERS = 2**22
+# So many partial sums of Dask arrays are added in one task.
+_ADDED = 8
 # The flag of madvise that frees pages after reading, where the platform has it.
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
 
@@ -39,42 +42,47 @@ def filled(x: Matrix) -> Flags:
     return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
 
 
-class Source:
-    """A view (n, d) of which rows are read when they are needed.
+@dataclass(frozen=True, eq=False)
+class View(NamedView):
+    """A checked view (n, d), of which rows are read when they are needed; its names stay with it.
 
     Attributes
     ----------
-    values : array_like of shape (n, d)
-        Where the rows lie.
-    view : NamedView
-        The names of the view, its samples and its features.
-    shape : tuple of int
-        n and d.
+    incomplete : bool
+        Whether a row of NaN that is read is a sample that lacks the view, and becomes zeros.
+    zeros : boolean array of shape (n,), or None
+        Rows whose zeros are values, of a view that is not in memory.
     in_memory : bool
         Whether all rows were checked; else each is when it is read.
-    sparse : bool
-        Whether rows are CSR matrices; else they are arrays, float64.
     """
 
-    in_memory = False
-    read: Callable[[slice], Matrix]  # the rows of a slice: (b, d)
-    rows: Callable[[Integers], Matrix]  # some rows, in the order of their numbers (b,): (b, d)
+    incomplete: bool = False
+    zeros: Flags | None = None
+    in_memory: ClassVar[bool] = False
+    read: ClassVar[Callable[..., Matrix]]  # the rows of a slice: (b, d)
+    rows: ClassVar[Callable[..., Matrix]]  # some, in the order of their numbers (b,): (b, d)
     # A copy in which missing rows (n,) are zero and measured rows of zeros are marked.
-    with_rows: Callable[[Flags, Flags], Source]
+    with_rows: ClassVar[Callable[..., View]]
 
-    def __init__(self, values: Any, view: NamedView) -> None:
-        self.values, self.view = values, view
-        self.shape: tuple[int, int] = tuple(values.shape)
-        self.sparse = scipy.sparse.issparse(values)
-
-    def some(self, numbers: Integers) -> Source:
-        """Some rows, as a view in memory."""
-        return ArraySource(self.rows(numbers), self.view)
+    @classmethod
+    def of(cls, x: NamedView, **changes: Any) -> Self:
+        """A named view as one of this kind."""
+        return cls(**vars(x) | changes)
 
     @property
-    def where(self) -> str:
-        """What messages call the view."""
-        return self.view.where
+    def shape(self) -> tuple[int, int]:
+        """n and d."""
+        n, d = self.values.shape
+        return n, d
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are CSR matrices; else they are arrays, float64."""
+        return scipy.sparse.issparse(self.values)
+
+    def some(self, numbers: Integers) -> View:
+        """Some rows, as a view in memory."""
+        return ArrayView.of(self, values=self.rows(numbers))
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
@@ -90,7 +98,7 @@ class Source:
         return np.concatenate([filled(x) for x in self])
 
 
-class ArraySource(Source):
+class ArrayView(View):
     """An array or a CSR matrix in memory. Other numbers than float64 become that when read."""
 
     in_memory = True
@@ -116,7 +124,7 @@ class ArraySource(Source):
         else:
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
             x = with_measured(x, measured)
-        return type(self)(x, self.view)
+        return replace(self, values=x)
 
 
 def with_measured(x: Array, measured: Flags) -> Array:
@@ -126,23 +134,6 @@ def with_measured(x: Array, measured: Flags) -> Array:
         x = x.astype(np.float64)
         x[zero, 0] = MEASURED * (np.abs(x).max() or 1.0)
     return x
-
-
-def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
-    """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
-    if np.dtype(x.dtype).kind not in kinds:
-        raise ValueError(
-            f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
-            "complex numbers, pandas.DataFrame(x) of records"
-        )
-    if len(x.shape) != 2:
-        raise ValueError(
-            f"{where} has {len(x.shape)} dimension(s), shape {tuple(x.shape)}; a view has two: "
-            "samples, features. A nested list is a list of views: pass [x] for one view"
-        )
-    if 0 in x.shape:
-        what = "samples" if x.shape[0] == 0 else "features"
-        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
 
 
 def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
@@ -188,35 +179,12 @@ def checked_rows(
     return x
 
 
-def is_on_disk(x: object) -> bool:
-    """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
-    if isinstance(x, np.memmap):
-        return True
-    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
-
-
-class DiskSource(Source):
+class DiskView(View):
     """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
 
-    It is a ``ValueError`` if it is not a two-dimensional array of real numbers with samples and
-    features; when read, if an entry is NaN or infinite. With ``incomplete`` a row of NaN is read as
-    zeros, and so are the rows of a mask ``missing`` (n,), whatever is there; of a mask ``measured``
-    (n,) rows of zeros are values (`dmac.data.source.with_measured`).
+    When it is read, it is a ``ValueError`` if an entry is NaN or infinite. Rows that are
+    ``lacking`` are read as zeros, whatever is there.
     """
-
-    def __init__(
-        self,
-        values: Any,
-        view: NamedView,
-        incomplete: bool = False,
-        missing: Flags | None = None,
-        measured: Flags | None = None,
-    ) -> None:
-        if not getattr(getattr(values, "id", None), "valid", True):
-            raise ValueError(f"{view.where} is in an HDF5 file that was closed: open it again")
-        check_kind(values, view.where)
-        super().__init__(values, view)
-        self.incomplete, self.missing, self.measured = incomplete, missing, measured
 
     def read(self, rows: slice, among: Integers | None = None) -> Floats:
         """The rows of a slice, or those among them: (b, d), float64."""
@@ -225,7 +193,7 @@ class DiskSource(Source):
         if isinstance(self.values, np.memmap) and self.values.mode == "r" and _FORGET is not None:
             self.values._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
         numbers = np.arange(rows.start, rows.stop)[among]
-        return checked_rows(x, self.where, numbers, self.incomplete, self.missing, self.measured)
+        return checked_rows(x, self.where, numbers, self.incomplete, self.lacking, self.zeros)
 
     def rows(self, numbers: Integers) -> Floats:
         """Some rows, in the order of their numbers (b,), in one walk along the disk: (b, d)."""
@@ -237,6 +205,55 @@ class DiskSource(Source):
                 out[place] = self.read(rows, numbers[place] - rows.start)
         return out
 
-    def with_rows(self, missing: Flags, measured: Flags) -> DiskSource:
+    def with_rows(self, missing: Flags, measured: Flags) -> Self:
         """The view, with what is to be known of rows (n,) when they are read."""
-        return DiskSource(self.values, self.view, self.incomplete, missing, measured)
+        return replace(self, lacking=missing, zeros=measured)
+
+
+class DaskView(View):
+    """A Dask array (n, d) whose chunks are blocks of rows with all columns.
+
+    A row of NaN is a row of zeros.
+    """
+
+    @property
+    def starts(self) -> Integers:
+        """The number of the first row of each block, and n."""
+        return np.cumsum((0, *self.values.chunks[0]))
+
+    def read(self, rows: slice) -> Floats:
+        """The rows of a slice, in one computation: (b, d)."""
+        return checked_block(self.values[rows], self.where, rows.start)
+
+    def rows(self, numbers: Integers) -> Floats:
+        """Some rows, in the order of their numbers (b,), in one computation: (b, d)."""
+        order = np.argsort(numbers)
+        found = np.asarray(self.values[numbers[order]], dtype=np.float64)
+        found = checked_rows(found, self.where, numbers[order], incomplete=True)
+        return found[np.argsort(order)]
+
+    def summed(self, function: Callable[[Floats], tuple[Any, ...]]) -> list[Any]:
+        """Sums over all blocks of the arrays that a function of one returns, in tasks."""
+        from dask.delayed import delayed
+
+        function = delayed(function, traverse=False)
+        blocks = zip(self.starts, self.values.to_delayed().ravel())
+        of_block, added = delayed(_of_block), delayed(_added)
+        parts = [of_block(function, self.where, start, block) for start, block in blocks]
+        while len(parts) > 1:
+            parts = [added(parts[i : i + _ADDED]) for i in range(0, len(parts), _ADDED)]
+        return list(parts[0].compute())
+
+
+def _of_block(function: Callable[[Floats], Any], where: str, start: int, block: Array) -> Any:
+    return function(checked_block(block, where, start))
+
+
+def _added(parts: Iterable[Sequence[Any]]) -> list[Any]:
+    return [sum(values) for values in zip(*parts)]
+
+
+def checked_block(block: Array, where: str, start: int) -> Floats:
+    """A block (b, d) whose first row has that number, as a task gets it: as float64."""
+    numbers = np.arange(start, start + len(block))
+    return checked_rows(np.asarray(block, dtype=np.float64), where, numbers, incomplete=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,17 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from dmac._types import Flags, Floats
+from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, called, counts, is_frame, stem
+from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, stem
 from dmac.data.vocabulary import (
     KNOWN,
     Column,
     as_text,
+    everywhere,
+    kind_of_numbers,
+    line_for,
     marks,
     mending,
     parsed,
     says_samples,
+    share,
     whole,
 )
 
@@ -46,9 +49,11 @@ _POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
 # So many lines are looked at for what a table is, and so many cells of a header are shown.
 _HEAD, _SHOWN = 30, 4
 # Numbers of a header go up by steps that differ by less than this share, or are such years.
-_ONE_STEP, _YEARS = 0.2, (1800, 2101)
+_ONE_STEP, _YEARS = 0.2, (1800, 2100)
 # Words above the ends of edges.
 _OF_EDGES = set("source target from to node edge".split())
+# So many columns a list of edges is looked at.
+_MOST_OF_EDGES = 8
 
 
 def read_table(file: Path) -> list[NamedView]:
@@ -73,9 +78,9 @@ def read_table(file: Path) -> list[NamedView]:
     ImportError
         If pandas needs another package for it.
     """
-    import pandas as pd
+    import pandas as pd  # here and below, since arrays need none
 
-    if file.suffix.lower() == ".xlsx":
+    if ending_of(file) == ".xlsx":
         sheets = pd.read_excel(
             file,
             sheet_name=None,
@@ -85,18 +90,8 @@ def read_table(file: Path) -> list[NamedView]:
             keep_default_na=False,
             na_values=[""],
         )
-    elif file.suffix.lower() == ".parquet":
-        frame = pd.read_parquet(file)
-        if frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame))):
-            frame = frame.reset_index()
-        cells = frame.astype(object).where(frame.notna(), np.nan)
-        lists = cells.map(lambda x: isinstance(x, (list, tuple, dict, np.ndarray))).any()
-        if lists.any():
-            named = lists.index[lists].tolist()
-            raise ValueError(f"it has lists in its cells: frame.drop(columns={named})")
-        sheets = {"": pd.DataFrame(np.vstack([[str(x) for x in frame.columns], cells]))}
     else:
-        sheets = {"": _read_text(file)}
+        sheets = {"": _read_parquet(file) if ending_of(file) == ".parquet" else _read_text(file)}
     frames = {
         str(name): x.astype(object).rename_axis(index="line", columns="column")
         for name, x in sheets.items()
@@ -107,8 +102,23 @@ def read_table(file: Path) -> list[NamedView]:
     return [NamedView(x, name if len(frames) > 1 else stem(file)) for name, x in frames.items()]
 
 
+def _read_parquet(file: Path) -> Frame:
+    """The names of the columns of a table of pandas, and its cells below them."""
+    import pandas as pd
+
+    frame = pd.read_parquet(file)
+    if frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame))):
+        frame = frame.reset_index()
+    cells = frame.astype(object).where(frame.notna(), np.nan)
+    lists = cells.map(lambda x: isinstance(x, (list, tuple, dict, np.ndarray))).any()
+    if lists.any():
+        named = lists.index[lists].tolist()
+        raise ValueError(f"it has lists in its cells: frame.drop(columns={named})")
+    return pd.DataFrame(np.vstack([[str(x) for x in frame.columns], cells]))
+
+
 def _read_text(file: Path) -> Frame:
-    """The cells of a table of text; the first line, and columns that may have ids, are text."""
+    """The cells of a table of text, as text; numbers with a decimal comma have a point."""
     import pandas as pd
 
     above, head, encoding = _head(file)
@@ -123,44 +133,39 @@ def _read_text(file: Path) -> Frame:
     sign = max(signs, key=lambda x: max(widths[x], default=0))
     rows = cut[sign]
     _check_title(rows, [*head], sign)
-    first, width = _first_line(rows)
-    commas = _columns(rows, _DECIMAL_COMMA) if sign == ";" else set()
-    # Columns that may have ids are text: of such a header, with zeros in front, and the first.
-    text = {j for j, x in enumerate(first) if says_samples(x, j)} | _columns(rows, r"\s*0\d+\s*")
-    rest = pd.read_csv(
+    first, second = [*rows, []][:2]
+    cells = pd.read_csv(
         file,
         sep=r"\s+" if sign == " " else sign,
         skiprows=above,
-        header=0,
-        names=range(width),
+        header=None,
+        names=range(max(len(first), len(second))),
         index_col=False,
-        dtype=dict.fromkeys(text | ({0} - commas), str),
+        dtype=str,
         keep_default_na=False,
         na_values=["", "\x1a"],  # the second is where a file of DOS ends
         skipinitialspace=True,
-        low_memory=False,
-        decimal="," if commas else ".",
         encoding=encoding,
-        compression="gzip" if file.suffix.lower() == ".gz" else None,
-    )
-    if commas:
-        _check_points(rest.drop(columns=list(text)), above)
-        first = [x.replace(",", ".") if re.fullmatch(_DECIMAL_COMMA, x) else x for x in first]
-    cells = np.full((len(rest) + 1, width), np.nan, object)
-    cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
-    return pd.DataFrame(cells, range(above, above + len(cells)))
+    ).astype(object)
+    first[0] = first[0].strip().removeprefix("#").strip()
+    if len(first) < len(second) and second[-1] and parsed(first)[1].any():
+        first = ["", *first]  # as R writes it
+    cells.iloc[0, : len(first)] = [x.strip() or np.nan for x in first]
+    options = {",": "", " ": r", sep='\s+'"}.get(sign, f", sep={sign!r}")
+    if sign == ";" and any(re.fullmatch(_DECIMAL_COMMA, x) for row in rows for x in row):
+        cells = _with_points(cells, [j for j, x in enumerate(first) if says_samples(x, j)], above)
+        options += ", decimal=','"
+    cells.attrs["read"] = f"read_csv(file{options}"
+    return cells.set_axis(range(above, above + len(cells)))
 
 
 def _check_title(rows: list[list[str]], places: list[int], sign: str) -> None:
     """Refuse lines above the header that have fewer cells, as titles have."""
     filled = [sum(map(bool, map(str.strip, row))) for row in rows]
     usual = max(sorted(filled, reverse=True), key=filled.count)
-    above = takewhile(
-        lambda i: filled[i] < usual and not np.isfinite(parsed(rows[i + 1])[0]).any(),
-        range(len(rows) - 1),
-    )
-    titles = 0 if has_gaps(rows[0]) else len(list(above))
-    if titles:
+    named = [not np.isfinite(parsed(row)[0]).any() for row in rows[1:]]
+    titles = len(list(takewhile(all, zip((x < usual for x in filled), named))))
+    if titles and not has_gaps(rows[0]):
         raise ValueError(
             f"expected {usual} fields in line {places[0] + 1}, saw {filled[0]}; lines above the "
             f"table have to go, as by pandas.read_csv(file, sep={sign!r}, "
@@ -173,29 +178,16 @@ def has_gaps(first: list[str]) -> bool:
     return "\t\t" in "\t".join(first[1:]).strip("\t")
 
 
-def _first_line(rows: list[list[str]]) -> tuple[list[str], int]:
-    """The first line, and how many columns there are."""
-    first, second = ([x.strip() for x in row] for row in [*rows, []][:2])
-    first[0] = first[0].removeprefix("#").strip()
-    width = max(len(first), len(second))
-    if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
-        return ["", *first], width  # as R writes it
-    return first, width
-
-
-def _check_points(cells: Frame, above: int) -> None:
-    """Refuse what may be points between thousands, in a table with decimal commas."""
-    for j, column in cells.select_dtypes(exclude="number").items():
-        for i in np.flatnonzero(column.astype(str).str.fullmatch(_POINTS))[:1]:
-            raise ValueError(
-                f"line {above + i + 2}, column {j + 1} holds {column[i]!r} among numbers with a "
-                "decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
-            )
-
-
-def _columns(rows: list[list[str]], pattern: str) -> set[int]:
-    """The columns in which some cell is of this form."""
-    return {j for row in rows for j, x in enumerate(row) if re.fullmatch(pattern, x)}
+def _with_points(cells: Frame, ids: list[int], above: int) -> Frame:
+    """Cells with a point for a decimal comma; points that may part thousands are refused."""
+    thousands = cells.iloc[1:].drop(columns=ids).stack().astype(str)
+    for (i, j), x in thousands[thousands.str.fullmatch(_POINTS)].head(1).items():
+        raise ValueError(
+            f"line {above + i + 1}, column {j + 1} holds {x!r} among numbers with a "
+            "decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
+        )
+    commas = re.compile(_DECIMAL_COMMA).fullmatch
+    return cells.map(lambda x: x.replace(",", ".") if x == x and commas(x) else x)
 
 
 def _head(file: Path) -> tuple[int, dict[int, str], str]:
@@ -245,72 +237,75 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
     if not cells.size:
         raise ValueError(f"{view.source} is empty")
     cells = cells.loc[: cells.last_valid_index()]
-    first, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
-    if (counts(first) or counts(first[1:])) and above[1:].any() and above[-1].all():
+    counted, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
+    if (counts(counted) or counts(counted[1:])) and above[1:].any() and above[-1].all():
         cells = cells.iloc[1:]
-        first, above = as_text(cells.iloc[0]), above[1:]
-    x = parsed(cells.iloc[1:_HEAD])[0]
-    below = np.isfinite(x).any(0)
-    second = as_text(cells.iloc[min(1, len(cells) - 1)])
-    if cells.index.name == "line" and _names_groups(first, second, x, above):
+    text = [as_text(line) for line in cells.iloc[:_HEAD].to_numpy()]
+    x, words = parsed(cells.iloc[:_HEAD])
+    if cells.index.name == "line" and _names_groups(text, x, words):
         raise ValueError(
             f"{view.source}: its first line has gaps or repeats above another one, "
             "as names of groups of columns do: write one line of names, as by "
-            "pandas.read_csv(file, header=[0, 1], index_col=0).pipe(lambda frame: frame.set_axis("
-            "[' '.join(map(str, x)) for x in frame], axis=1))"
+            f"{_read_again(view, ', header=[0, 1], index_col=0')}.pipe(lambda frame: "
+            "frame.set_axis([' '.join(map(str, x)) for x in frame], axis=1))"
         )
+    first = text[0]
     named = key in first or any(whole(cell) in KNOWN for cell in first)
-    named |= (above[0] & below).any() or (len(first) > 1 and says_samples(first[0], 0))
-    why = "" if named else _counting(first, as_text(cells.iloc[1:_HEAD, 0]), x)
-    if why:
+    named |= (words[0] & np.isfinite(x[1:]).any(0)).any()
+    named |= len(first) > 1 and says_samples(first[0], 0)
+    if not named:
+        why = _counting(text, x, bool(words[0, 0]))
+        if not why:
+            return replace(view, values=cells)
         warn(
             f"{view.source}: the first {cells.index.name} {why}, and is no sample; if it is one, "
             "write a line of names above it"
         )
-    if not (named or why):
-        return replace(view, values=cells)
     return replace(view, values=cells.iloc[1:], features=first)
 
 
-def _names_groups(first: list[str], second: list[str], below: Floats, words: Flags) -> bool:
+def _names_groups(text: list[list[str]], x: Floats, words: Flags) -> bool:
     """Whether a first line names groups of columns, and the second one the columns."""
+    if len(text) < 2:
+        return False
+    first, second = text[:2]
     if has_gaps(first) and (words[0, 1:].any() or not first[0]):
         return "" not in second[1:]
-    pairs, inner = list(zip(first[1:], second[1:])), first[1:]
-    if len(set(inner)) == len(inner) or len(set(pairs)) < len(pairs) or not words[0, 1:].all():
-        return False
-    over_numbers = (words[-1] & np.isfinite(below[1:]).any(0))[1:].any()
-    is_whole = (parsed(second[1:])[0] % 1 == 0).all() and (below[1:, 1:] % 1 > 0).any(0).all()
+    n_pairs = len({*zip(first[1:], second[1:])})
+    repeats = len({*first[1:]}) < len(first) - 1 == n_pairs and words[0, 1:].all()
+    over_numbers = (words[1] & np.isfinite(x[2:]).any(0))[1:].any()
+    is_whole = (x[1, 1:] % 1 == 0).all() and (x[2:, 1:] % 1 > 0).any(0).all()
     one = not re.search(r"\d", second[0]) and (says_samples(second[0], 0) or is_whole)
-    return bool(over_numbers or one)
+    return bool(repeats and (over_numbers or one))
 
 
-def _counting(first: list[str], names: list[str], below: Floats) -> str:
+def _counting(text: list[list[str]], x: Floats, behind: bool) -> str:
     """What makes the numbers of a first line a header's, as they can only be told; else "".
 
     They count 0, 1, 2, ...; or behind a word they go up by about one step, are years, or are whole
     above fractions, or the word has no digit where the names below have; without a word there has
     to be a step as well as fractions.
     """
+    first, numbers, below = text[0], x[0, behind:], x[1:, behind:]
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:
         return "counts 0, 1, 2, ..., as tables without names of columns are written"
-    behind = int(parsed(first)[1][0])
-    x, below = parsed(first[behind:])[0], below[:, behind:]
-    steps = np.diff(x)
-    if len(x) < 2 or len(set(x)) < len(x) or not (np.isfinite(x).all() and len(below)):
+    if not (len({*numbers}) == len(numbers) > 1 and np.isfinite(numbers).all() and len(below)):
         return ""
 
     def rises(steps: Floats) -> bool:
         return len(steps) > 1 and steps.min() > 0 and np.ptp(steps) <= _ONE_STEP * steps.mean()
 
-    is_whole = (x % 1 == 0).all()
-    fractions = is_whole and len(x) > 2 and (below % 1 > 0).any(0).all()
-    step = rises(steps) and not rises(np.diff(below[0]))
-    years = is_whole and ((x >= _YEARS[0]) & (x < _YEARS[1])).all()
-    years = years and not ((below >= _YEARS[0]) & (below < _YEARS[1])).all()
-    digits = [bool(re.search(r"\d", name)) for name in (first[0], *names)]
-    alone = is_whole and len(names) > 1 and not digits[0] and all(digits[1:])
-    if (behind and (step or years or fractions or alone)) or (step and fractions and len(x) > 3):
+    with np.errstate(all="ignore"):  # doses go up by about one ratio
+        scales = [(numbers, below[0]), (np.log(numbers), np.log(below[0]))]
+    step = any(rises(np.diff(y)) and not rises(np.diff(z)) for y, z in scales)
+    fractions = len(numbers) > 2 and (below % 1 > 0).any(0).all()
+    are_years = [bool((np.clip(part, *_YEARS) == part).all()) for part in (numbers, below)]
+    digits = [bool(re.search(r"\d", line[0])) for line in text]
+    alone = len(text) > 2 and digits == [False, *[True] * (len(text) - 1)]
+    is_whole = (numbers % 1 == 0).all()
+    as_header = behind and (fractions or alone or are_years == [True, False])
+    as_header |= step and fractions and len(numbers) > 3
+    if (behind and step) or (is_whole and as_header):
         return f"({', '.join(first[:_SHOWN])}, ...) has numbers as those of a header"
     return ""
 
@@ -337,14 +332,16 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
     list of NamedView
     """
     tables = [x for x in items if is_frame(x.values) and x.values.shape[1] > 1]
+    for x in tables:
+        check_edges(x)
     columns = [columns_of(x) for x in tables]
     running = [[j for j, x in enumerate(row) if x.runs(j)] for row in columns]
     own = [_own_names(x, places) for x, places in zip(columns, running)]
     cells = [[] if j is None else x[j].text for x, j in zip(columns, own)]
-    if len(tables) > 1 and _share(cells) < 0.5:
-        own = _everywhere(columns) or own
+    if len(tables) > 1 and share(cells) < 0.5:
+        own = everywhere(columns) or own
     names = next((x[j].text for x, j in zip(columns, own) if j is not None), [])
-    alike = [_share([names, x[0].names]) > 0.5 for x in columns]
+    alike = [share([names, x[0].names]) > 0.5 for x in columns]
     own = [0 if j is None and same else j for j, same in zip(own, alike)]
     named = {}
     for x, row, j, places in zip(tables, columns, own, running):
@@ -363,32 +360,6 @@ def columns_of(view: NamedView) -> list[Column]:
     return [Column(x, header) for x, header in zip(cells.T, headers)]
 
 
-def _share(named: list[list[str]]) -> float:
-    """The share of names that every list has with the first, at least."""
-    first, *rest = map(set, named)
-    return min(len(x & first) / max(min(len(x), len(first)), 1) for x in rest)
-
-
-def _everywhere(tables: list[list[Column]]) -> list[int] | None:
-    """The columns of the same header in all tables whose values are the same in most rows."""
-    every = []
-    for columns in tables:
-        count = Counter(x.header for x in columns)
-        every.append({x.header: j for j, x in enumerate(columns) if count[x.header] == 1})
-    first, *rest = every
-    ids = {
-        header: [columns[places[header]] for columns, places in zip(tables, every)]
-        for header in first
-        if all(header in places for places in rest)
-    }
-    shares = {header: _share([x.names for x in ids[header]]) for header in ids}
-    shared = [header for header in shares if shares[header] > 0.5]
-    if not shared:
-        return None
-    best = max(shared, key=lambda x: (not any(counts(y.names) for y in ids[x]), shares[x]))
-    return [places[best] for places in every]
-
-
 def _own_names(columns: list[Column], running: list[int]) -> int | None:
     """The column that names the samples, as far as the table itself says it, and not by counts."""
     rest = [j for j in range(len(columns)) if j not in running]
@@ -398,18 +369,17 @@ def _own_names(columns: list[Column], running: list[int]) -> int | None:
             return j
     if rest and columns[rest[0]].has_words():
         return rest[0]
-    return next((j for j in running if not counts(columns[j].plain)), None)
+    return next((j for j in running if not counts(columns[j].text)), None)
 
 
 def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:
     """A table without column j, which has the names of its samples, and without others."""
     if j is None:
         return view
-    cells = view.values.dropna(how="all")  # a row without any cell is no sample, if it has no name
-    view = replace(view, values=cells)
+    # A row without any cell is no sample, if it has no name.
+    view = replace(view, values=view.values.dropna(how="all"))
     names = columns_of(view)[j]
-    samples = names.plain if names.numbered else names.text
-    return without(replace(view, samples=samples, numbered=names.numbered), j, *others)
+    return without(replace(view, samples=names.text, numbered=names.numbered), j, *others)
 
 
 def without(view: NamedView, *places: int) -> NamedView:
@@ -420,31 +390,27 @@ def without(view: NamedView, *places: int) -> NamedView:
     return replace(view, values=x[:, kept], features=features)
 
 
-def completed(x: Floats, missing: Sequence[Any], fill: str | float | None) -> Floats:
+def completed(x: Floats, missing: Sequence[Any] = (), fill: str | float | None = None) -> Floats:
     """Numbers (n, d): codes become nan, and nan becomes ``fill`` where a row has other numbers.
 
     It is "median" or "mean", those of the columns, or a number.
     """
-    if len(missing):
-        codes = parsed(list(missing))[0]
-        x = np.where(np.isin(x, [*codes.tolist(), *codes.astype(np.float32)]), np.nan, x)
+    codes = parsed(list(missing))[0]
+    x = np.where(np.isin(x, [*codes.tolist(), *codes.astype(np.float32)]), np.nan, x)
     if fill is None:
         return x
-    by: Any = {"median": np.nanmedian, "mean": np.nanmean}.get(str(fill))
-    with warnings.catch_warnings(action="ignore"):  # of columns without any number
-        value = by(x, axis=0) if by else parsed([fill])[0]
-    if not by and np.isnan(value[0]):
+    import pandas as pd
+
+    value = pd.DataFrame(x).agg(fill) if fill in ("median", "mean") else parsed([fill])[0]
+    if len(value) == 1 and np.isnan(value[0]) and fill not in ("median", "mean"):
         raise ValueError(f"fill={fill!r} is neither 'median' nor 'mean', nor a number")
     return np.where(_gaps(x), value, x)
 
 
-def _gaps(x: Floats, words: Sequence[int] = ()) -> Flags:
-    """Which cells are nan in rows that have numbers, beside columns of words."""
-    others = np.delete(np.arange(x.shape[1]), np.asarray(words, int))
-    gaps = np.zeros(x.shape, bool)
-    filled: Any = np.isfinite(x[:, others]).any(1)
-    gaps[:, others] = np.isnan(x[:, others]) & filled[:, None]
-    return gaps
+def _gaps(x: Floats) -> Flags:
+    """Which cells are nan in rows that have numbers."""
+    has_numbers: Any = np.isfinite(x).any(1)
+    return np.isnan(x) & has_numbers[:, None]
 
 
 def numbers(
@@ -456,87 +422,108 @@ def numbers(
     columns of words, what they look like and the line that mends them. See `completed` for
     ``missing`` and ``fill``.
     """
-    cells, columns = view.values, view.values.columns
-    cells = cells.mask(cells.isin(list(map(str, missing))))
+    cells = view.values.mask(view.values.isin(list(map(str, missing))))
     x, words = parsed(cells)
-    turned = columns.name == "line"
-    text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
-    x = np.where(words, np.inf, completed(np.where(words, np.nan, x), missing, None))
-    gaps = _gaps(x, () if turned else text.tolist())
-    names = (view.samples if turned else view.features) or [
-        f"column {j + 1}" for j in range(cells.shape[1 - turned])
-    ]
-    if len(text):
-        table = cells.T if turned else cells
-        named = [names[j] for j in text]
-        way = f"they describe features: frame.drop(columns={named})"
-        if not turned:
-            every = {name: as_text(table.iloc[:, j]) for j, name in enumerate(names)}
-            way = mending(every, named, view.samples)
-        listed = ", ".join(f"{names[j]} ({table.iloc[0, j]!s:.20}, ...)" for j in text)
-        also = f", and {_gaps_in(gaps, names)}" if gaps.any() and not turned else ""
-        raise ValueError(
-            f"{view.source} has columns of words, not numbers: {listed}{also}; {way}; drop="
-            f"{', '.join(named)!r} leaves them out; if it is no view, views_key= names the views"
-        )
-    x = completed(x, (), fill)
+    x = np.where(words, np.inf, completed(x, missing))
+    _check_words(replace(view, values=cells), x)
+    x = completed(x, fill=fill)
     lacking: Any = np.isnan(x).all(1)
     x[lacking] = 0
     bad = np.argwhere(~np.isfinite(x))
-    for i, j in bad[:1]:
-        place = {cells.index.name: cells.index[i] + 1, columns.name: columns[j] + 1}
-        cell = view.values.iloc[i, j]
-        holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
-        others = f", the first of {len(bad)} such cells" if len(bad) > 1 else ""
-        way = (
-            "fill='median' fills gaps, as frame.fillna(frame.select_dtypes('number').median()) does"
-        )
+    if len(bad):
         found = sorted({str(cells.iloc[i, j]) for i, j in bad if words[i, j]})[:_SHOWN]
-        if found and set(bad[:, 0]) == {0} and view.features and not turned:
-            skipped = f"pandas.read_csv(file, skiprows=[{place['line'] - 1}])"
-            way = f"the line seems to have units: {skipped}"
-        elif found:
-            way = (
-                f"if it stands for what is missing, missing={found[0]!r} says so, as "
-                f"pandas.read_csv(file, na_values={found}) does, and {way}"
-            )
-        raise ValueError(
-            f"{view.source}, line {place['line']}, column {place['column']} {holds}{others}; "
-            f"{way}, and drop=name leaves a column out; a sample that lacks the view has an empty "
-            "row"
-        )
+        raise ValueError(_no_number(view, bad, found))
     return replace(view, values=x, lacking=lacking)
 
 
-def _gaps_in(gaps: Flags, names: list[str]) -> str:
-    """How many cells are empty, and in which columns."""
-    columns = ", ".join(names[j] for j in np.flatnonzero(gaps.any(0))[:_SHOWN])
-    return f"{gaps.sum()} empty cells in {columns}, which fill='median' fills"
+def _no_number(view: NamedView, bad: Array, found: list[str]) -> str:
+    """Where the first cell stands that is no number, what it holds, and what to do about words."""
+    i, j = bad[0]
+    row, column = view.values.index, view.values.columns
+    place = {row.name: row[i] + 1, column.name: column[j] + 1}
+    cell = view.values.iloc[i, j]
+    holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
+    others = f", the first of {len(bad)} such cells" if len(bad) > 1 else ""
+    way = "fill='median' fills gaps, as frame.fillna(frame.select_dtypes('number').median()) does"
+    names = view.features if found and row.name == "line" else None
+    if names and kind_of_numbers(found):
+        way = line_for(kind_of_numbers(found), [names[j]])
+    elif names and not bad[:, 0].any():
+        skipped = _read_again(view, f", skiprows=[{place['line'] - 1}]")
+        way = f"the line seems to have units: {skipped}"
+    elif found:
+        way = (
+            f"if it stands for what is missing, missing={found[0]!r} says so, as "
+            f"{_read_again(view, f', na_values={found}')} does, and {way}"
+        )
+    return (
+        f"{view.source}, line {place['line']}, column {place['column']} {holds}{others}; {way}, "
+        "and drop=name leaves a column out; a sample that lacks the view has an empty row"
+    )
+
+
+def _check_words(view: NamedView, x: Floats) -> None:
+    """Refuse columns of words, in which more cells are words than numbers, and say what to do."""
+    turned = view.values.columns.name == "line"  # the samples were columns
+    whole = replace(view, values=view.values.T, features=view.samples) if turned else view
+    every = columns_of(whole)
+    text = [y for y in every if y.is_text]
+    if not text:
+        return
+    named = [y.header for y in text]
+    way, also = f"they describe features: frame.drop(columns={named})", ""
+    if not turned:
+        way = mending(every, text, view.samples)
+        rest = [j for j, y in enumerate(every) if not y.is_text]
+        gaps = _gaps(x[:, rest])
+        among = ", ".join(every[rest[j]].header for j in np.flatnonzero(gaps.any(0))[:_SHOWN])
+        if among:
+            also = f", and {gaps.sum()} empty cells in {among}, which fill='median' fills"
+    listed = ", ".join(f"{y.header} ({y.cells[0]!s:.20}, ...)" for y in text)
+    raise ValueError(
+        f"{view.source} has columns of words, not numbers: {listed}{also}; {way}; drop="
+        f"{', '.join(named)!r} leaves them out; if it is no view, views_key= names the views"
+    )
 
 
 def check_edges(view: NamedView) -> None:
     """Refuse a list of edges, or warn of one of numbers, whose header does not say that it is one.
 
     Its first two columns are words or whole numbers of which they share more than half, nearly all
-    lines differ, and there is at most a third column.
+    lines differ, and there is at most a third column, or these two are called source and target.
     """
-    a, b, *more = columns_of(view)[:4] if view.values.shape[1] > 1 else (Column([]), Column([]))
-    pairs, ids = set(zip(a.text, b.text)), [(x.parsed[1] | (x.parsed[0] % 1 == 0)) for x in (a, b)]
-    both, alone = {*a.text} & {*b.text}, min(len({*a.text}), len({*b.text}))
-    if len(more) > 1 or 2 * len(both) <= max(alone, 4) or not (ids[0] & ids[1]).all():
+    columns = columns_of(view)[:_MOST_OF_EDGES]
+    of_edges = [bool(marks(x.header) & _OF_EDGES) for x in columns[:2]]
+    # Gephi writes more columns, and calls these two as they are.
+    few = len(columns) < 4 or all(whole(x.header) in _OF_EDGES for x in columns[:2])
+    if not (few and columns[0].is_whole and columns[1].is_whole):
         return
-    are_words = a.parsed[1].any()
-    if 2 * len(pairs) <= len(a.text) or not (are_words or all(x != y for x, y in pairs)):
+    a, b = (x.text for x in columns[:2])
+    both = {*a} & {*b}
+    if 2 * len(both) <= max(min(len({*a}), len({*b})), 4) or 2 * len({*zip(a, b)}) <= len(a):
         return
-    headed = view.features is not None or not {a.text[0], b.text[0]} & {*a.text[1:], *b.text[1:]}
-    names = view.features or ([a.text[0], b.text[0]] if headed else [0, 1])
-    weight = f", weight={names[2]!r}" if more else ""
+    are_words = columns[0].parsed[1].any()
+    if not are_words and any(x == y for x, y in zip(a, b)):
+        return
+    headed = view.features is not None or not {a[0], b[0]} & {*a[1:], *b[1:]}
+    names = view.features or ([a[0], b[0]] if headed else [*range(len(columns))])
+    weights = [
+        name
+        for x, name in zip(columns[2:], names[2:])
+        if np.isfinite(x.parsed[0]).all() and (len(columns) == 3 or "weight" in marks(x.header))
+    ]
+    given = ", ".join(map(repr, [*names[:2], *weights[:1]]))
+    weight = f", weight={weights[0]!r}" if weights else ""
     text = (
         f"{view.source} looks like a list of edges; a table with a row and a column for each node "
         "is a view: networkx.to_pandas_adjacency(networkx.from_pandas_edgelist("
-        f"pandas.read_csv(file{'' if headed else ', header=None'}), {names[0]!r}, {names[1]!r}"
-        f"{', ' + repr(names[2]) if more else ''}){weight}).to_csv(name)"
+        f"{_read_again(view, '' if headed else ', header=None')}, {given}){weight}).to_csv(name)"
     )
-    if are_words or any(marks(str(x)) & _OF_EDGES for x in names[:2]):
+    if are_words or any(of_edges):
         raise ValueError(text)
     warn(f"{text}; else all is well")
+
+
+def _read_again(view: NamedView, options: str = "") -> str:
+    """The line of pandas that reads a table, with the sign between its cells where it needs it."""
+    return f"pandas.{view.values.attrs.get('read', 'read_excel(file')}{options})"

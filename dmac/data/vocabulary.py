@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import product, takewhile
 from typing import Any
@@ -57,6 +57,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 # What cells look like: a pattern that all of a column have, and what makes numbers of its text x.
 _UNIT = r"( ?[^\w\s]+| [^\W\d]+|[kmcµ]?[glmsh]|min|yrs?|d)"
 _TAKEN = ".str.extract('([-+.0-9]+)', expand=False)"
+_WITH_UNIT = r"[^\w+-]+{0}" + rf"{_UNIT}?|{{0}}{_UNIT}"
 _DATED = ".map(pandas.Timestamp.toordinal, na_action='ignore')"
 _KINDS = {
     "numbers with commas between thousands": (
@@ -79,13 +80,21 @@ _KINDS = {
         r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|\d{1,2}[- ]?[^\W\d]{3,}[- ]?\d{2,4}.*",
         f"pandas.to_datetime(x, format='mixed'){_DATED}",
     ),
+    "times": (
+        r"\d{1,3}:\d{2}(:\d{2}([.]\d+)?)?",
+        "pandas.to_timedelta(x.where(x.str.count(':') > 1, x + ':00')).dt.total_seconds()",
+    ),
     "numbers with units and commas between thousands": (
-        rf"[^\w+-]*[+-]?\d{{1,3}}(,\d{{3}})*(\.\d+)?{_UNIT}",
+        _WITH_UNIT.format(r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?"),
         f"x.str.replace(',', ''){_TAKEN}",
     ),
     "numbers with units": (
-        rf"[^\w+-]*[+-]?\d+([.,]\d+)?{_UNIT}",
+        _WITH_UNIT.format(r"[+-]?\d+([.,]\d+)?"),
         f"x.str.replace(',', '.'){_TAKEN}",
+    ),
+    "numbers with units and points between thousands": (
+        _WITH_UNIT.format(r"[+-]?\d{1,3}(\.\d{3})*,\d+"),
+        f"x.str.replace('.', '').str.replace(',', '.'){_TAKEN}",
     ),
 }
 # The line of pandas that mends other columns, by what they look like.
@@ -194,7 +203,8 @@ def parsed(cells: Any) -> tuple[Floats, Flags]:
 def as_text(cells: Any) -> list[str]:
     """Cells as text, whole numbers without a point; "" for none."""
     whole = (f"{x:.0f}" if isinstance(x, float) and x.is_integer() else x for x in cells)
-    return ["" if x != x else str(x).strip() for x in whole]
+    read = (x.decode(errors="replace") if isinstance(x, bytes) else x for x in whole)
+    return ["" if x != x else str(x).strip() for x in read]
 
 
 class Column:
@@ -213,26 +223,33 @@ class Column:
 
     @cached_property
     def text(self) -> list[str]:
-        """Its cells as text."""
-        return as_text(self.cells)
+        """Its cells as text; whole numbers that are written with a point without it."""
+        text, x = as_text(self.cells), self.parsed[0]
+        return as_text(x) if "." in "".join(text[:1]) and (x % 1 == 0).all() else text
 
-    @cached_property
-    def plain(self) -> list[str]:
-        """The same, whole numbers that are written with a point without it."""
-        return as_text(self.parsed[0]) if "." in "".join(self.text[:1]) else self.text
+    @property
+    def is_whole(self) -> bool:
+        """Whether its cells are words or whole numbers, and none is missing."""
+        x, words = self.parsed
+        return bool((words | (x % 1 == 0)).all())
+
+    @property
+    def is_text(self) -> bool:
+        """Whether more of its cells are words than numbers."""
+        x, words = self.parsed
+        return bool(words.sum() > np.isfinite(x).sum())
 
     @cached_property
     def names(self) -> list[str]:
         """Its cells, if they may name samples, as distinct words or whole numbers; else none."""
-        x, words = self.parsed
-        whole = len(x) > 1 and bool((words | (np.floor(x) == x)).all())
-        return self.text if whole and len(set(self.text)) == len(x) else []
+        distinct = len(set(self.text)) == len(self.text) > 1
+        return self.text if distinct and self.is_whole else []
 
     @property
     def numbered(self) -> bool:
         """Whether it only counts rows, and its header does not say that they are ids."""
         ids = says_samples(self.header, 0) and not only_counts(self.header)
-        return counts(self.plain) and not ids
+        return counts(self.text) and not ids
 
     @property
     def typed(self) -> Array:
@@ -242,12 +259,9 @@ class Column:
 
     def runs(self, place: int) -> bool:
         """Whether it seems to number the rows: it counts, first, or is an index of pandas."""
-        index = only_counts(self.header)
-        if not (index or place == 0):
-            return False
-        distinct = index and len(set(self.plain)) == len(self.plain)
-        whole = distinct and all(map(str.isdecimal, self.plain))
-        return whole or (len(self.plain) > 2 and counts(self.plain))
+        if only_counts(self.header):
+            return len(set(self.text)) == len(self.text) and all(map(str.isdecimal, self.text))
+        return place == 0 and len(self.text) > 2 and counts(self.text)
 
     def has_words(self) -> bool:
         """Whether most of its cells are distinct words, in no writing of numbers."""
@@ -257,66 +271,98 @@ class Column:
         return words and 2 * len(set(filled)) > len(filled) > numbers
 
 
+def share(named: Sequence[Collection[str]]) -> float:
+    """The share of names that every list has with the first, at least."""
+    first, *rest = map(set, named)
+    return min(len(x & first) / max(min(len(x), len(first)), 1) for x in rest)
+
+
+def everywhere(tables: Sequence[Sequence[Column]]) -> list[int] | None:
+    """The columns of the same header in all tables whose values are the same in most rows."""
+    every = [{x.header: j for j, x in enumerate(columns)} for columns in tables]
+    found = {}
+    for header in (x for x in every[0] if all(x in places for places in every)):
+        names = [columns[at[header]].names for columns, at in zip(tables, every)]
+        if share(names) > 0.5:
+            found[header] = (not any(map(counts, names)), share(names))
+    if not found:
+        return None
+    best = max(found, key=lambda header: found[header])
+    return [places[best] for places in every]
+
+
 def has_numbers(cells: Sequence[str]) -> bool:
     """Whether a sign that is not tried parts cells into numbers, the first of which is a header."""
     parts = [x for cell in cells[1:] for x in re.split(f"[{_SIGNS}]", cell)]
     return len(parts) > len(cells) and 2 * np.isfinite(parsed(parts)[0]).sum() > len(parts)
 
 
-def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[str] | None) -> str:
+def mending(columns: Sequence[Column], text: Sequence[Column], samples: list[str] | None) -> str:
     """What columns of words look like, and the line of pandas that mends it.
 
     Parameters
     ----------
-    columns : dict of str to n str
-        The cells of all columns.
-    text : sequence of str
-        Which of them hold words.
+    columns : sequence of Column
+        All columns of a table.
+    text : sequence of Column
+        Those of them that hold words.
     samples : list of n str, or None
         What was taken out of the table as names.
     """
-    sign = next((x for x in _SIGNS if all(x in cell for cell in columns[text[0]])), None)
+    sign = next((x for x in _SIGNS if all(x in cell for cell in text[0].text)), None)
     if sign and len(columns) == 1:
         return f"its cells may be parted by {sign!r}: pandas.read_csv(file, sep={sign!r})"
-    kinds = {name: _kind([x for x in columns[name] if x], samples is not None) for name in text}
-    words = [name for name in text if kinds[name] == "categories"]
+    kinds: dict[str, list[str]] = {}
+    for x in text:
+        kinds.setdefault(_kind(list(filter(None, x.text)), samples is not None), []).append(
+            x.header
+        )
+    table = {x.header: x.text for x in columns}
+    words = kinds.get("categories", [])
     if samples and len(set(samples)) < len(samples):  # which are no names then
-        columns, words = {_FIRST_COLUMN: samples} | columns, [_FIRST_COLUMN, *words]
-    return _of_keys(columns, words) or "; ".join(
-        f"{', '.join(names)} may be {kind}: {_LINES[kind].format(names[0], names)}"
-        for kind in dict.fromkeys(kinds.values())
-        for names in [[name for name in text if kinds[name] == kind]]
+        table, words = {_FIRST_COLUMN: samples} | table, [_FIRST_COLUMN, *words]
+    return _of_keys(table, words) or "; ".join(
+        line_for(kind, names) for kind, names in kinds.items()
     )
 
 
-def _of_keys(columns: dict[str, list[str]], words: list[str]) -> str:
+def _of_keys(table: dict[str, list[str]], words: list[str]) -> str:
     """What to do where two columns, one of words, name a row together; "" where none do."""
-    varying = {name: cells for name, cells in columns.items() if len(set(cells)) > 1}
-    counted = (x for x in varying if all(map(str.isdecimal, varying[x])))
-    keys = [
-        x for x in (*words, *counted) if x in varying and len(set(varying[x])) < len(varying[x])
-    ]
-    for a, b in product(filter(varying.get, words), keys[:_TRIED]):
-        if len(set(zip(columns[a], columns[b]))) < len(columns[a]):
+    repeats = {name: len(set(cells)) < len(cells) for name, cells in table.items()}
+    varying = [name for name, cells in table.items() if len(set(cells)) > 1]
+    counted = [name for name in varying if all(map(str.isdecimal, table[name]))]
+    keys = [name for name in (*words, *counted) if name in varying and repeats[name]]
+    for a, b in product([name for name in words if name in varying], keys[:_TRIED]):
+        if len(set(zip(table[a], table[b]))) < len(table[a]):
             continue
-        (value, *more) = [x for x in varying if x not in keys] or keys[-1:]
+        (value, *more) = [name for name in varying if name not in keys] or keys[-1:]
         index = a if a == _FIRST_COLUMN else repr(a)
         if more:
             join = f"frame[{index}].astype(str) + ' ' + frame[{b!r}].astype(str)"
             line = f"frame.set_index({join}).drop(columns=[{index}, {b!r}])"
             return f"{a} and {b} look like two halves of a name: {line}"
-        what = [x for x in keys if x not in (a, value)]
-        both = " + ' ' + ".join(f"frame[{x!r}].astype(str)" for x in what)
+        what = [name for name in keys if name not in (a, value)]
+        both = " + ' ' + ".join(f"frame[{name!r}].astype(str)" for name in what)
         line = f"frame.assign(_={both}).pivot(index={index}, columns='_', values={value!r})"
         return f"it looks like a long table, a line a value: {line}"
     return ""
 
 
+def kind_of_numbers(cells: list[str]) -> str:
+    """In what form all cells are numbers, though none that is read; else ""."""
+    kinds = (x for x, (form, _) in _KINDS.items() if all(re.fullmatch(form, y) for y in cells))
+    return next(kinds, "")
+
+
+def line_for(kind: str, names: list[str]) -> str:
+    """What some columns may be, and the line of pandas that mends them."""
+    return f"{', '.join(names)} may be {kind}: {_LINES[kind].format(names[0], names)}"
+
+
 def _kind(cells: list[str], named: bool) -> str:
     """What the cells of a column of words look like, of which the first may be its header."""
-    for kind, (pattern, _) in _KINDS.items():
-        if all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
-            return kind
-    if 2 * len(set(cells)) <= len(cells):
-        return "categories"
-    return "free text" if named or len(set(cells)) < len(cells) else "names"
+    n_distinct = len(set(cells))
+    text = "free text" if named or n_distinct < len(cells) else "names"
+    return kind_of_numbers(cells[1:] or cells) or (
+        "categories" if 2 * n_distinct <= len(cells) else text
+    )

@@ -97,16 +97,11 @@ class LiftedRows:
     origin becomes one point. So the columns are standardised,
     :math:`z_{ij} = (x_{ij} - \bar x_j) / s_j`, and
 
-    .. math:: x_i \leftarrow (z_i, h) / \sqrt{\|z_i\|^2 + h^2}
+    .. math:: x_i \leftarrow (z_i, 1) / \sqrt{\|z_i\|^2 + 1}
 
     is a point of the sphere in one more dimension :eq:`eq:lifted-rows`: no two rows become one,
     and distances far from the middle shrink. A zero row stays zero and counts neither in
     :math:`\bar x` nor in s; a constant column becomes 0.
-
-    Parameters
-    ----------
-    height : float
-        h: 1 for few columns. The root mean squared length of :math:`z_i` is :math:`\sqrt d`.
 
     Attributes
     ----------
@@ -117,8 +112,8 @@ class LiftedRows:
         Brings the largest entry of each column to [1/2, 1).
     """
 
-    def __init__(self, height: float = 1.0) -> None:
-        self.height = height
+    #: What stands in the constant column; more in models of 0.2.0 that kept the lengths of rows.
+    height: float = 1.0
 
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
         """Learn from the blocks of rows of a view, dense or CSR, which is made dense."""

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from dmac._parameters import NON_NEGATIVE, Range, at_least, check_ranges, choice, documented
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_no_views, check_seed, check_views
-from dmac.data.named_views import as_named
+from dmac.data.checks import as_views, check_no_views, check_seed
 from dmac.data.names import column_names
 
 #: Bytes that a method may plan for unless told otherwise.
@@ -159,8 +158,8 @@ class Peer(ClusterMixin, BaseEstimator):
             If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
         """
         check_no_views(y)
-        named = as_named(views)
-        views = check_views(named)
+        checked = as_views(views)
+        views = [x.values for x in checked]
         n = views[0].shape[0]
         check_ranges(self)
         if self.n_clusters > n:
@@ -184,7 +183,7 @@ class Peer(ClusterMixin, BaseEstimator):
         self.history_, self.n_features_ = outcome.history, widths
         for name in ("feature_names_in_", "embedding_", "graph_"):  # of an earlier fit
             vars(self).pop(name, None)
-        names = column_names(named, widths)
+        names = column_names(checked)
         if None not in names.tolist():
             self.feature_names_in_ = names
         if outcome.embedding is not None:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Floats
-from dmac.data.source import Source
+from dmac.data.source import View
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import BaseRecipe
 
@@ -31,8 +31,8 @@ class Prepared:
 
     Attributes
     ----------
-    sources : list of v dmac.data.source.Source
-        As they came, (n, d_a).
+    sources : list of v dmac.data.source.View
+        As they came, (n, d_a); without rows where they were released.
     pipelines : list of v fitted pipelines
     views : list of v tensors, SparseViews or StreamedViews of shape (n, r_a)
         In the order of the fit.
@@ -42,7 +42,7 @@ class Prepared:
     dtype : torch.dtype
     """
 
-    sources: Sequence[Source]
+    sources: Sequence[View]
     pipelines: list[Any]
     views: list[Any]
     order: Array
@@ -51,13 +51,47 @@ class Prepared:
 
     @property
     def is_part(self) -> bool:
-        """Whether there are more samples than those in ``order``; views that left are whole."""
-        return self.sources[0] is not None and len(self.order) < self.sources[0].shape[0]
+        """Whether there are more samples than those in ``order``."""
+        return len(self.order) < self.sources[0].shape[0]
 
     @property
     def back(self) -> Array:
         """Takes rows in the order of the fit to that of ``sources``."""
         return np.argsort(self.order)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit of so many samples will do, and about how much it takes.
+
+    Attributes
+    ----------
+    recipe : dmac.recipes.BaseRecipe
+        That of the fit.
+    n_clusters : int
+        c.
+    n_fitted : int
+        How many of the samples are fitted; the others are placed as new ones are.
+    n_anchors : int
+        m.
+    pipelines : list of v pipelines
+        Not fitted.
+    work : int
+        Multiplications of an epoch a sample, about, for the choice of threads.
+    n_steps : int
+        Steps that are announced, without those of the views.
+    epochs : dict of str to int
+        Lengths of the phases, by the names of their records.
+    """
+
+    recipe: Any
+    n_clusters: int
+    n_fitted: int
+    n_anchors: int
+    pipelines: list[Any]
+    work: int
+    n_steps: int = 0
+    epochs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,38 +119,6 @@ class Outcome:
     pretrain_history: list[Any] = field(default_factory=list)
     history: list[Any] = field(default_factory=list)
     membership: Array | None = None
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """All that a fit leaves to its estimator, and that a file holds of it.
-
-    Attributes
-    ----------
-    recipe : dmac.recipes.BaseRecipe
-        What the fit used.
-    n_anchors : int
-    n_features : tuple of int
-        Widths of the v views.
-    column_names : numpy.ndarray of shape (sum of the d_a,), object
-        None for columns without a name.
-    view_names : list of v str
-        What files call the views; empty without a name.
-    pipelines : list of v fitted pipelines
-    outcome : Outcome
-        In the order of the samples.
-    record : dict
-        How the data of a saved model came; see :func:`dmac.report.page`.
-    """
-
-    recipe: Any
-    n_anchors: int
-    n_features: tuple[int, ...]
-    column_names: Array
-    view_names: list[str]
-    pipelines: list[Any]
-    outcome: Outcome
-    record: dict[str, Any] = field(default_factory=dict)
 
 
 class Model(Protocol):
@@ -154,37 +156,13 @@ class Solver(Protocol):
     def __init__(self, recipe: Any) -> None:
         self.recipe = recipe
 
-    @property
-    def epochs(self) -> Mapping[str, int]:
-        """Lengths of its phases, by the names of their records; 0 where nothing is trained."""
-        return {"PretrainRecord": 0, "EpochRecord": 0}
-
-    @property
-    def stages(self) -> int:
-        """Steps that it announces where it has no epochs."""
-        return 0
-
-    def n_fitted(self, n_samples: int, n_clusters: int) -> int:
-        """How many of the samples are fitted; the others are placed as new ones are."""
-        return n_samples
-
-    def effective(self, n_samples: int, n_clusters: int) -> tuple[Solver, int]:
-        """The solver for a fit of those sizes, and m; sizes that do not fit are refused."""
-
-    def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
-        """Multiplications of an epoch, about, for the choice of threads."""
-
-    def pipelines(self, n_views: int, n_clusters: int) -> list[Any]:
-        """An unfitted pipeline for every view."""
-
-    def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
-        """Set what unfitted pipelines do, where that takes all checked views, and tell it."""
+    def plan(self, n_samples: int, widths: Sequence[int], n_clusters: int) -> Plan:
+        """For a fit of views of those sizes; sizes that do not fit are refused."""
 
     def solve(
         self,
         prepared: Prepared,
-        n_clusters: int,
-        n_anchors: int,
+        plan: Plan,
         generator: torch.Generator,
     ) -> Outcome:
         """From prepared views to labels; ``generator``, on the CPU, draws all that is random."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ from dmac.sampling import AnchorSource
 from dmac.solvers.contract import (
     Callback,
     Outcome,
+    Plan,
     Prepared,
     Solver,
     check_anchors,
@@ -51,13 +52,14 @@ class NetworkSolver(Solver):
     recipe : dmac.recipes.NetworkRecipe
     """
 
-    @property
-    def epochs(self) -> dict[str, int]:
-        """Of both phases, by the names of their records."""
-        return {"PretrainRecord": self.recipe.pretrain_epochs, "EpochRecord": self.recipe.epochs}
+    def plan(self, n_samples: int, widths: Sequence[int], n_clusters: int) -> Plan:
+        r"""The plan of a fit; c, d, m and k that do not fit n samples are refused.
 
-    def effective(self, n_samples: int, n_clusters: int) -> tuple[Self, int]:
-        """This solver and m; c, d, m and k that do not fit n samples are refused."""
+        An epoch takes :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a` multiplications, about. The
+        first sum is that of the encoders, the second that of the distances to the anchors, which in
+        the embedding have the width d for every view :eq:`eq:epoch-operations`. Views are whitened
+        to so many directions :math:`r_a` as the recipe says.
+        """
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
         d = c if recipe.embedding_dim is None else recipe.embedding_dim
@@ -71,29 +73,20 @@ class NetworkSolver(Solver):
             m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
         epochs = range(1, max(recipe.epochs, 1) + 1)
         check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
-        return self, m
-
-    def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
-        r"""Multiplications of an epoch: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`, about.
-
-        The first sum is that of the encoders, the second that of the distances to the anchors,
-        which in the embedding have the width d for every view :eq:`eq:epoch-operations`.
-        """
-        recipe = self.recipe
-        d = recipe.embedding_dim or n_clusters
-        if recipe.components:
-            widths = [min(width, max(1, round(recipe.components * n_clusters))) for width in widths]
-        encoders = sum(recipe.hidden_dim * (width + d) for width in widths)
-        in_views = recipe.anchor_space == "views"
-        distances = n_anchors * (sum(widths) if in_views else len(widths) * d)
-        return n_samples * (encoders + distances)
-
-    def pipelines(self, n_views: int, n_clusters: int) -> list[ViewPipeline]:
-        """One a view, whitened to so many directions as the recipe says."""
-        recipe = self.recipe
-        width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-        given = recipe.root, width, recipe.whitening_ridge, recipe.columns
-        return [ViewPipeline(*given) for _ in range(n_views)]
+        most = max(1, round(recipe.components * c)) if recipe.components else None
+        given = recipe.root, most, recipe.whitening_ridge, recipe.columns
+        inputs = sum(width if most is None else min(width, most) for width in widths)
+        encoders = recipe.hidden_dim * (inputs + len(widths) * d)
+        compared = inputs if recipe.anchor_space == "views" else len(widths) * d
+        return Plan(
+            recipe=recipe,
+            n_clusters=c,
+            n_fitted=n,
+            n_anchors=m,
+            pipelines=[ViewPipeline(*given) for _ in widths],
+            work=encoders + m * compared,
+            epochs={"PretrainRecord": recipe.pretrain_epochs, "EpochRecord": recipe.epochs},
+        )
 
     def network(
         self, widths: Sequence[int], n_clusters: int, generator: torch.Generator
@@ -128,8 +121,7 @@ class NetworkSolver(Solver):
     def solve(
         self,
         prepared: Prepared,
-        n_clusters: int,
-        n_anchors: int,
+        plan: Plan,
         generator: torch.Generator,
         callback: Callback | None = None,
         checkpoint: tuple[PathLike, int] | None = None,
@@ -150,11 +142,11 @@ class NetworkSolver(Solver):
         sklearn.exceptions.ConvergenceWarning
             If Ctrl-C was pressed in a fit without one: it ends after the epoch that was running.
         """
-        recipe, views = self.recipe, prepared.views
+        recipe, views, n_clusters = self.recipe, prepared.views, plan.n_clusters
         widths = [pipeline.n_features_out_ for pipeline in prepared.pipelines]
         network = self.network(widths, n_clusters, generator)
         network.to_device(prepared.device, prepared.dtype).store_for(views)
-        source = self.source(network, views, n_anchors, generator)
+        source = self.source(network, views, plan.n_anchors, generator)
 
         def embed() -> Array:
             with torch.no_grad():

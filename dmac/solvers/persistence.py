@@ -1,6 +1,6 @@
 """Fitted estimators on disk: one file of tensors and JSON in a folder, no pickle.
 
-Chapter 14 of the book saves one with :meth:`dmac.AnchorGraphClustering.save` and reads it with
+"Your own data" in the book saves one with :meth:`dmac.AnchorGraphClustering.save` and reads it with
 :func:`dmac.load_model`.
 """
 
@@ -17,16 +17,16 @@ from torch import Tensor
 from dmac._types import PathLike
 from dmac._version import VERSION
 from dmac.compute.device import resolve_device, resolve_dtype
-from dmac.compute.files import read_tensors, tensors_of, write_tensors
+from dmac.compute.files import leaves, read_tensors, tensors_of, tree_of, write_tensors
 from dmac.data.safe_files import check_readable
 from dmac.embedding import PretrainRecord
 from dmac.recipes import BaseRecipe, NetworkRecipe
-from dmac.solvers.contract import Fitted, Outcome, solver_of
+from dmac.solvers.contract import Outcome, solver_of
 from dmac.training import EpochRecord
 
 NAME = "model.safetensors"
 #: Counts what files hold; a file without a field that was added since gets its default.
-FORMAT = 5
+FORMAT = 6
 
 
 def save(estimator: Any, path: PathLike) -> None:
@@ -47,14 +47,13 @@ def save(estimator: Any, path: PathLike) -> None:
     path = Path(path).expanduser()
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
-    tensors = {f"network.{k}": v for k, v in estimator.model_.state_dict().items()}
+    tree = {
+        "network": estimator.model_.state_dict(),
+        "view": [pipeline.state() for pipeline in estimator.pipelines_],
+        "membership": getattr(estimator, "membership_", None),
+    }
     names = "labels_", "embedding_", "anchors_", "cluster_centers_"
-    tensors |= {name: getattr(estimator, name) for name in names}
-    if hasattr(estimator, "membership_"):
-        tensors["membership"] = estimator.membership_
-    states = [pipeline.state() for pipeline in estimator.pipelines_]
-    for a, (_, arrays) in enumerate(states):
-        tensors |= {f"view.{a}.{k}": v for k, v in arrays.items()}
+    tree |= {name: getattr(estimator, name) for name in names}
     params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
@@ -74,18 +73,17 @@ def save(estimator: Any, path: PathLike) -> None:
         "feature_names": estimator.column_names_.tolist(),
         "view_names": estimator.view_names_,
         "record": estimator.record_,
-        "views": [numbers for numbers, _ in states],
         "pretrain_history": [
             dataclasses.asdict(r) for r in getattr(estimator, "pretrain_history_", ())
         ],
         "history": [dataclasses.asdict(r) for r in getattr(estimator, "history_", ())],
     }
-    write_tensors(path / NAME, tensors, model)
+    write_tensors(path / NAME, dict(leaves(tree)), model)
 
 
 def load(
     path: PathLike, device: str | None, estimator_of: Callable[[BaseRecipe], Any]
-) -> tuple[Any, Fitted]:
+) -> tuple[Any, dict[str, Any]]:
     """Read a folder that :func:`save` wrote; see :func:`dmac.load_model`.
 
     Parameters
@@ -98,8 +96,9 @@ def load(
 
     Returns
     -------
-    estimator, Fitted
-        The estimator with its parameters, not fitted, and what its fit left.
+    estimator, dict
+        The estimator with its parameters, not fitted, and what its fit left, by the names of
+        parameters of its method ``_keep``.
 
     Raises
     ------
@@ -133,7 +132,7 @@ def load(
 def _check_format(path: Path, model: dict[str, Any]) -> None:
     """Refuse a model that this version cannot read, and say what to do."""
     stored = model.get("format")
-    if stored == FORMAT:
+    if stored in (5, FORMAT):  # 5 is that of dmac 0.1.0 and 0.2.0
         return
     if "phase" in model and stored is None:
         raise ValueError(f"{path} is the checkpoint of a fit, not a model: pass it to fit")
@@ -150,6 +149,7 @@ def _check_format(path: Path, model: dict[str, Any]) -> None:
 def _recipe(params: dict[str, Any]) -> BaseRecipe:
     """The recipe of a stored model, of a kind that some imported module defines."""
     fields, kind = params.pop("recipe"), params.pop("kind")
+    fields.pop("length_guard", None)  # of 0.2.0; what it decided is in the pipelines
     kinds: dict[str, Any] = {"Recipe": NetworkRecipe}  # its name until 0.2
     waiting = [BaseRecipe]
     while waiting:
@@ -161,34 +161,56 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
     return kinds[kind](**fields)
 
 
-def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
+def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Any]:
     recipe, c = estimator.recipe, estimator.n_clusters
     n_features = tuple(model["n_features"])
-    solver, pipelines = solver_of(recipe), []
-    for a, pipeline in enumerate(solver.pipelines(len(model["views"]), c)):
-        arrays = {name: x.numpy() for name, x in tensors_of(tensors, f"view.{a}").items()}
-        pipelines.append(pipeline.restore(model["views"][a], arrays))
+    solver, labels = solver_of(recipe), tensors["labels_"].numpy()
+    plan = solver.plan(len(labels), n_features, c)
+    states = tree_of(tensors_of(tensors, "view"))
+    for a, pipeline in enumerate(plan.pipelines):
+        state = states.get(str(a), {})
+        pipeline.restore(state if "views" not in model else _of_format_5(model["views"][a], state))
     device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
     membership = tensors.get("membership")
-    if membership is not None and len(membership) != len(tensors["labels_"]):
+    if membership is not None and len(membership) != len(labels):
         membership = None  # of an earlier fit, which 0.1.0 could save with a later one
+    network = tensors_of(tensors, "network")
     outcome = Outcome(
-        labels=tensors["labels_"].numpy(),
+        labels=labels,
         z=tensors["embedding_"].numpy(),
         anchors=tensors["anchors_"].numpy(),
         centers=tensors["cluster_centers_"].numpy(),
-        model=solver.restore(tensors_of(tensors, "network"), pipelines, c, device, dtype),
+        model=solver.restore(network, plan.pipelines, c, device, dtype),
         pretrain_history=[PretrainRecord(**record) for record in model["pretrain_history"]],
         history=[EpochRecord(**record) for record in model["history"]],
         membership=None if membership is None else membership.numpy(),
     )
-    return Fitted(
-        recipe=recipe,
-        n_anchors=model["n_anchors"],
-        n_features=n_features,
-        column_names=np.array(model.get("feature_names") or [None] * sum(n_features), object),
-        view_names=model.get("view_names", []),
-        pipelines=pipelines,
-        outcome=outcome,
-        record=model.get("record", {}),
-    )
+    return {
+        "plan": dataclasses.replace(plan, recipe=recipe, n_anchors=model["n_anchors"]),
+        "outcome": outcome,
+        "n_features": n_features,
+        "column_names": np.array(model.get("feature_names") or [None] * sum(n_features), object),
+        "view_names": model.get("view_names", []),
+        "record": model.get("record"),
+    }
+
+
+def _of_format_5(numbers: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+    """The tree of a pipeline whose numbers were stored as JSON, and its arrays apart."""
+    lifted = {name: np.array(x) for name, x in numbers.get("lifted", {}).items()}
+    tree = {
+        "root_": numbers["rooted"],
+        "negligible_": numbers["negligible"],
+        "widths_": numbers["widths"],
+        "rows_": lifted or {"floor_": numbers["floor"]},
+        "lengths_": {name: {"floor_": floor} for name, floor in numbers["lengths"].items()},
+        "heads_": {name: arrays.get(name, {}) for name in ("whitened", "plain")},
+    }
+    if "columns" in arrays:
+        tree["scaler_"] = arrays["columns"] | {"with_mean": numbers["centred"]}
+    if "spread" in numbers:  # 0.1.0 and 0.2.0 do not say what levels weigh
+        of_levels = {"whitened": 1.0, "plain": numbers["spread"]}
+        tree |= {"spread_": numbers["spread"], "weights_": numbers.get("weights", of_levels)}
+    if "scaled" in numbers:
+        tree["scaled_"] = arrays["scaled"] | numbers["scaled"]
+    return tree

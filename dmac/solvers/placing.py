@@ -1,6 +1,6 @@
 """Samples placed by a fitted model: new ones, those of the fit, and the rest of many, all alike.
 
-Chapter 17 of the book says when a fit takes a part of the samples and places the others.
+"The costs of a fit" in the book says when a fit takes a part of the samples and places the others.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.threads import as_a_piece, row_slices, run_in_threads
 from dmac.data.checks import say_which_are_zero
-from dmac.data.dask_views import DaskSource, checked_block
-from dmac.data.named_views import NamedView
-from dmac.data.source import ArraySource, Source, block_rows, filled
+from dmac.data.source import (
+    ArrayView,
+    DaskView,
+    View,
+    block_rows,
+    checked_block,
+    filled,
+)
 from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_of
 
@@ -36,7 +41,7 @@ OfBlock: TypeAlias = Callable[[Array, Array | None, Flags], Array]
 
 
 def place(
-    views: Sequence[Source],
+    views: Sequence[View],
     pipelines: Sequence[Any],
     model: Model,
     keep: Callable[[slice, Array, Array | None, Flags], object],
@@ -81,7 +86,7 @@ def place(
 
 
 def placed(
-    views: Sequence[Source], pipelines: Sequence[Any], model: Model, of_block: OfBlock
+    views: Sequence[View], pipelines: Sequence[Any], model: Model, of_block: OfBlock
 ) -> tuple[Array, Flags]:
     """What a function returns of each block of `place`, put together, and which views are there."""
     blocks: dict[int, Array] = {}
@@ -99,13 +104,13 @@ class _Task:
 
     def __init__(
         self,
-        views: Sequence[Source],
+        views: Sequence[Any],
         pipelines: Sequence[Any],
         model: Model,
         of_block: OfBlock,
     ) -> None:
         self.titles = [x.where for x in views]
-        self.starts = np.cumsum((0, *views[0].values.chunks[0]))
+        self.starts = views[0].starts
         self.pipelines, self.model = pipelines, model
         self.of_block = of_block
 
@@ -115,7 +120,7 @@ class _Task:
             checked = (
                 (checked_block(x, where, start), where) for x, where in zip(blocks, self.titles)
             )
-            views = [ArraySource(x, NamedView(x, where=where)) for x, where in checked]
+            views = [ArrayView(x, where=where) for x, where in checked]
             return placed(views, self.pipelines, self.model, self.of_block)[0]
 
 
@@ -125,7 +130,7 @@ def placed_rows(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array
 
 
 def lazily(
-    views: Sequence[Source],
+    views: Sequence[View],
     pipelines: list[Any],
     model: Model,
     recipe: BaseRecipe,
@@ -181,7 +186,7 @@ def in_order(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcom
         )
     announce("the rest")
     views, model, n = prepared.sources, outcome.model, prepared.sources[0].shape[0]
-    if isinstance(views[0], DaskSource):
+    if isinstance(views[0], DaskView):
         return _labels_of(outcome, prepared, recipe)
     z = np.empty((n, outcome.z.shape[1]), outcome.z.dtype)
     labels = np.empty(n, np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from dmac._types import Array, Floats, Matrix
@@ -12,11 +13,10 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import PreparedView, StreamedView
 from dmac.compute.threads import map_parts, row_slices
-from dmac.data.dask_views import DaskSource
 from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
 from dmac.data.pipeline import ViewPipeline
-from dmac.data.source import Source, block_rows
+from dmac.data.source import ArrayView, DaskView, View, block_rows
 from dmac.solvers.contract import Prepared
 
 # Samples of a block whose moments are added up.
@@ -29,7 +29,7 @@ def shuffled(n_samples: int, generator: torch.Generator) -> Array:
 
 
 def prepare(
-    views: Sequence[Source],
+    views: Sequence[View],
     pipelines: list[Any],
     order: Array,
     device: torch.device,
@@ -50,7 +50,7 @@ def prepare(
     device : torch.device
     dtype : torch.dtype
     release : bool
-        Whether each view leaves the list as soon as it is prepared.
+        Whether the rows of each view leave the list as soon as they are prepared.
 
     Returns
     -------
@@ -65,36 +65,36 @@ def prepare(
         announce(f"view {a + 1}")
         prepared.append(take(pipeline, views[a], order, device, dtype))
         if release and isinstance(views, list):
-            views[a] = None
+            views[a] = ArrayView.of(views[a], values=np.empty((0, views[a].shape[1])))
     return Prepared(views, pipelines, prepared, order, device, dtype)
 
 
 def _whole(
-    pipeline: Any, x: Source, order: Array, device: torch.device, dtype: torch.dtype
+    pipeline: Any, x: View, order: Array, device: torch.device, dtype: torch.dtype
 ) -> PreparedView:
     """Fit a view's pipeline and move the samples, in the fit's order, to the device."""
     if isinstance(pipeline, LevelPipeline):
         rows = _levels(pipeline, x, order)
     elif x.in_memory:
-        rows = pipeline.fit_transform(x.rows(order))
+        rows = pipeline.fit_transform(x.rows(order), x.where)
     else:  # whitened in a few passes over the disk
-        rows = pipeline.fit_blocks(x, x.shape)[order]
+        rows = pipeline.fit_blocks(x, x.shape, x.where)[order]
     return view_tensor(rows, dtype, device)
 
 
-def _levels(pipeline: LevelPipeline, x: Source, order: Array) -> Floats:
+def _levels(pipeline: LevelPipeline, x: View, order: Array) -> Floats:
     """The levels of the samples in ``order``; their directions are those of all, if they can be."""
     some, (n, d) = x.rows(order), x.shape
     if len(order) < n and x.sparse and d > GRAM:
-        return pipeline.fit_transform(some, every=x.values)
+        return pipeline.fit_transform(some, x.where, every=x.values)
     if len(order) < n and d <= min(n, GRAM):
-        return pipeline.fit_transform(some, moments_of=lambda unit: _moments_of(x, unit))
-    return pipeline.fit_transform(some)
+        return pipeline.fit_transform(some, x.where, moments_of=lambda unit: _moments_of(x, unit))
+    return pipeline.fit_transform(some, x.where)
 
 
-def _moments_of(x: Source, transform: Callable[[Matrix], Matrix]) -> Moments:
+def _moments_of(x: View, transform: Callable[[Matrix], Matrix]) -> Moments:
     """Of all samples."""
-    if isinstance(x, DaskSource):
+    if isinstance(x, DaskView):
         count, total, gram = x.summed(lambda rows: moments([transform(rows)]))
         return count, total, gram
     n, d = x.shape
@@ -105,12 +105,12 @@ def _moments_of(x: Source, transform: Callable[[Matrix], Matrix]) -> Moments:
 
 
 def _in_blocks(
-    pipeline: Any, x: Source, order: Array, device: torch.device, dtype: torch.dtype
+    pipeline: Any, x: View, order: Array, device: torch.device, dtype: torch.dtype
 ) -> PreparedView:
     """A view in blocks in the order of the disk, as all are as soon as one is there."""
     if x.in_memory:
-        rows = pipeline.fit_transform(x.values)
+        rows = pipeline.fit_transform(x.values, x.where)
         return StreamedView(rows.__getitem__, rows.shape, order, dtype, device)
-    pipeline.fit_blocks(x, x.shape)
+    pipeline.fit_blocks(x, x.shape, x.where)
     shape = (x.shape[0], pipeline.n_features_out_)
     return StreamedView(lambda rows: pipeline.transform(x.read(rows)), shape, order, dtype, device)

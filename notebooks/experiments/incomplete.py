@@ -16,7 +16,7 @@ from dmac.closed_form.solver import SpectralSolver
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
 from dmac.peers.base import dense
-from dmac.recipes import CLOSED_FORM, SpectralRecipe
+from dmac.recipes import CLOSED_FORM_0_2, SpectralRecipe
 
 #: Where the completion was developed, with labels; sets whose scores were seen meanwhile, or once
 #: before; and sets that were chosen, and run, after it was done.
@@ -54,10 +54,10 @@ class Unfilled(SpectralRecipe):
     solver: ClassVar[str] = "experiments.incomplete:UnfilledSolver"
 
 
-#: Methods of this project: the closed form, and it without completion.
+#: Methods of this project: AGC of 0.2.0, whose runs are stored, and it without completion.
 OURS = {
-    "unfilled": Unfilled(**vars(CLOSED_FORM) | {"name": "unfilled"}),
-    "closed_form": CLOSED_FORM,
+    "unfilled": Unfilled(**vars(CLOSED_FORM_0_2) | {"name": "unfilled"}),
+    "closed_form": CLOSED_FORM_0_2,
 }
 
 

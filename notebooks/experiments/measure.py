@@ -23,7 +23,6 @@ from dmac.compute.threads import VARIABLE
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimators import DMAC, AnchorGraphClustering, estimator_of
 from dmac.metrics import matched, scores
-from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
 from experiments.pretraining import Kept
 from experiments.store import round_floats
@@ -77,7 +76,7 @@ def measure(data, recipe, seed, *, device="cpu", keep=False):
     with ``keep`` the ``arrays`` that figures need.
     """
     model = estimator_of(recipe)(data.n_clusters, recipe, random_state=seed, device=device)
-    follower = _Follower(data, seed, solver_of(recipe).epochs["PretrainRecord"])
+    follower = _Follower(data, seed, getattr(recipe, "pretrain_epochs", 0))
     trains = isinstance(model, DMAC)
     model.fit(data.views, **({"callback": follower} if trains else {}))
     seconds = follower.seconds()

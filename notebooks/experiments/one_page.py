@@ -71,6 +71,6 @@ if __name__ == "__main__":
     names = listing()
     tumours = names["assays"](dmac.load(TUMOURS))
     nine = {name: agreement(names["closed_form"], dmac.load(name)) for name in NINE}
-    cells = listing("14_your_data")["both_ways"](dmac.load(CELLS))
+    cells = listing("your_data")["both_ways"](dmac.load(CELLS))
     stored = {TUMOURS: tumours, CELLS: cells, "agreement": nine}
     FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -23,7 +23,7 @@ parameter is a new run. `experiments.store` reads and writes the files.
 - `runs/retired.jsonl.gz` has the runs whose code is gone, and those that were stored before a run
   named its code. They can be read, and not be made again. A file of the table that is not there has
   all its runs here.
-- `runs/bench-*.jsonl` has measurements of seconds and memory, for chapter 17 and record_costs.
+- `runs/bench-*.jsonl` has measurements of seconds and memory, for scaling and record_costs.
 - `runs/sealed.jsonl` has the runs of the sealed test, for record_sealed, and
   `runs/level-choice.jsonl` those by which the third level is chosen, for record_levels.
 - `runs/arrays/` has what figures 3 and 4 draw, and `repeated/` runs that were made again.

@@ -1,4 +1,4 @@
-"""The few numbers of stored runs that chapters 11, 12 and 14 show beside their own.
+"""The few numbers of stored runs that chapters 11 and 12 and "Your own data" show beside their own.
 
 ``python -m experiments.repair`` writes ``results/repair.json`` again from the stored runs.
 """
@@ -8,7 +8,7 @@ import json
 from experiments import evidence, records, studies
 
 FILE = records.RESULTS / "repair.json"
-#: What chapter 14 shows beside CLOSED_FORM by kind of data.
+#: What "Your own data" shows beside CLOSED_FORM by kind of data.
 KMEANS, LEIDEN = "k-means, concatenated", "PCA + Leiden"
 #: The data sets in groups, by what happened to them before REVISED was final.
 GROUPS = {
@@ -62,6 +62,7 @@ def tables(runs):
         "robustness": robust.round(4).to_dict(),
         "parts": _plain(evidence.by_part(runs["closed form, parts"], dated)),
         "parts by set": _plain(by_set),
+        "constants": _plain(evidence.by_part(runs["closed form, constants"], dated)),
     }
 
 

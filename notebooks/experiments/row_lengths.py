@@ -1,11 +1,9 @@
-"""Groups that differ by the length of rows, and lengths that are a nuisance: generated and real.
+"""Groups that differ by the length of rows, and lengths that are a nuisance, all generated.
 
-``python -m experiments.row_lengths`` writes ``results/row_lengths.json``, which chapter 12 shows:
-of generated data of every kind the accuracy with lengths divided out, and with the guard of
-:mod:`dmac.closed_form.lengths`; of the data sets at hand what the guard finds in each view.
+``python -m experiments.row_lengths`` writes ``results/row_lengths.json``, which the book shows: of
+generated data of every kind the accuracy of two levels, which divide lengths out, and of three.
 """
 
-import dataclasses
 import json
 import warnings
 
@@ -13,14 +11,12 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 import dmac
-from dmac.closed_form.lengths import row_lengths
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import records
-from experiments.store import round_floats
 
 FILE = records.RESULTS / "row_lengths.json"
 SEEDS = 5
-DIVIDED = dataclasses.replace(CLOSED_FORM, name="divided", length_guard=False)
+LEVELS = {"two levels": CLOSED_FORM_0_2, "three levels": CLOSED_FORM}
 
 
 def _agreement(rng, y, d, size):
@@ -106,7 +102,7 @@ def _two_of_noise(rng, y):
     return [*noise, 3 * rng.normal(size=(3, 10))[y] + rng.normal(size=(len(y), 10))]
 
 
-#: What the guard gets wrong, of three groups each.
+#: Where one level alone has the groups, or a nuisance is in most views; three groups each.
 LIMITS = {"length and profile": _by_both, "two views of noise": _two_of_noise}
 
 
@@ -136,23 +132,19 @@ def generate(kind, size, seed, together=False):
 
 
 def accuracies(views, y, seed):
-    """Accuracy in % with lengths divided out and with the guard, and how many views it keeps.
+    """Accuracy in % of two and of three levels.
 
     ``lengths`` is that of k-means on the length alone, the sum over standardised columns and views.
     """
     c = int(y.max()) + 1
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
-        fits = [
-            dmac.AnchorGraphClustering(c, r, random_state=seed, device="cpu")
-            for r in (DIVIDED, CLOSED_FORM)
-        ]
-        labels = [fit.fit_predict(views) for fit in fits]
     columns = np.hstack(views)
     sums = ((columns - columns.mean(0)) / columns.std(0)).sum(1, keepdims=True)
-    labels.append(KMeans(c, n_init=10, random_state=seed).fit_predict(sums))
-    shares = [100 * dmac.scores(y, x)["acc"] for x in labels]
-    kept = sum(pipeline.keeps_lengths is True for pipeline in fits[1].pipelines_)
-    return dict(zip(("divided", "guarded", "lengths"), shares)) | {"kept": kept}
+    labels = {"lengths": KMeans(c, n_init=10, random_state=seed).fit_predict(sums)}
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        for name, recipe in LEVELS.items():
+            model = dmac.AnchorGraphClustering(c, recipe, random_state=seed, device="cpu")
+            labels[name] = model.fit_predict(views)
+    return {name: 100 * dmac.scores(y, one)["acc"] for name, one in labels.items()}
 
 
 def on_generated(seeds=range(SEEDS)):
@@ -181,26 +173,6 @@ def _by_column(records):
     return {k: [round(x[k], 1) for x in records] for k in records[0]}
 
 
-def on_sets(names):
-    """What the guard finds in the views of data sets: the first half of all, the second of some.
-
-    Returns
-    -------
-    dict of str to list of dict
-        By data set and view; what was not looked at is None.
-    """
-    return {name: [_plain(one) for one in row_lengths(dmac.load(name).views)] for name in names}
-
-
-def _plain(one):
-    numbers = {k: np.round(v, 3).tolist() for k, v in dataclasses.asdict(one).items()}
-    return round_floats(numbers, 15) | {"vary": bool(one.vary), "kept": one.kept}
-
-
 if __name__ == "__main__":
-    stored = {
-        "generated": on_generated(),
-        "limits": at_limits(),
-        "sets": on_sets(dmac.available()),
-    }
+    stored = {"generated": on_generated(), "limits": at_limits()}
     FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -166,11 +166,21 @@ def peer_settings(name, **changes):
 def complete_settings(method, settings):
     """Settings of a stored record, with parameters added since at their defaults."""
     if "kind" in settings:
-        # CLOSED_FORM has the guard of lengths now, which moves no label of what was stored before.
-        ours = settings.get("view_weight") == "support" or settings.get("plain_scale") == "spread"
-        guard = {"length_guard": True} if ours else {}
-        return _defaults(settings["kind"]) | guard | settings
+        return _defaults(settings["kind"]) | _in_fields_of_today(settings)
     return _peer_defaults(method) | settings if method in PEERS else settings
+
+
+def _in_fields_of_today(settings):
+    """Settings of a stored record of DMAC without fields that are gone."""
+    settings = dict(settings)
+    settings.pop("length_guard", None)  # a guard that acted on none of the sets
+    # A field while the weight of the scaled level was chosen; before, and of two levels, nothing.
+    weight = settings.pop("scaled_weight", "equal")
+    if settings.get("levels") == "all" and weight == "halves":
+        settings["level_weight"] = "halves"
+    elif settings.get("levels") == "all" and weight != "equal":
+        settings["retired"] = f"scaled weight {weight}"
+    return settings
 
 
 @functools.cache

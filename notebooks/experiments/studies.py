@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dmac.data.datasets import DATASETS
 from dmac.recipes import (
-    CLOSED_FORM,
+    CLOSED_FORM_0_2,
     CLOSED_FORM_2026_11,
     PUBLISHED,
     RELEASED,
@@ -44,7 +44,7 @@ NINE = (
     *("BBCSport", "NGs", "HandWritten", "100Leaves"),
 )
 DEVELOPMENT = ("PIE", "BBC", "HandWritten", "100Leaves")
-#: Data sets whose labels were looked at while CLOSED_FORM was developed, and those that confirm it.
+#: Data sets whose labels were looked at while AGC of 0.2.0 was developed, and those to confirm it.
 DEVELOPED = (*DEVELOPMENT, "3Sources", "CiteSeer", "Cora", "MNIST-4", "WebKB")
 CONFIRMED = ("CCV-20d", "ALOI-10", "Yale-3view", "BBCSport", "NGs", "HW2sources", "Hdigit")
 SIXTEEN = (*DEVELOPED, *CONFIRMED)
@@ -64,9 +64,9 @@ REPORTED = (
 #: Of these pairs the second has samples of the first: a mean over data sets counts them once.
 SAME_SAMPLES = {"MSRC-v1-6view": "MSRC-v1-5view", "WikipediaArticles": "Wiki"}
 FURTHER = (*BROUGHT, *REPORTED)
-#: Held out: no part or constant of CLOSED_FORM was chosen by them. Ten had been scored once by
+#: Held out: no part or constant of AGC of 0.2.0 was chosen by them. Ten had been scored once by
 #: an earlier recipe, and the scores said on which kinds of data to work next; on sixteen nothing
-#: had been scored when CLOSED_FORM was finished. It is frozen by these: what computes something
+#: had been scored when AGC of 0.2.0 was finished. It is frozen by these: what computes something
 #: else gets another name, and needs other data sets.
 SCORED_BEFORE = (
     *("TCGA-BRCA-769", "TCGA-KIPAN-633"),
@@ -92,7 +92,7 @@ _TOUCHED_ONCE = (
     *("ACM", "BreastCancer-3", "Dermatology", "Digits8x8-3"),
     *("MSRC-v1-6view", "Movies", "Synthetic3d", "WikipediaArticles"),
 )
-#: Every data set, by what had happened to its labels before CLOSED_FORM was finished: the recipe,
+#: Every data set, by what had happened to its labels before AGC of 0.2.0 was finished: the recipe,
 #: or its first rule, was chosen with them in view; variants were looked at on them; the finished
 #: rule was scored on them once; an earlier recipe was; nothing.
 GROUPS = {
@@ -124,15 +124,16 @@ CLUSTERS = {name: paper.DATASETS[theirs][1] for name, theirs in paper.SAME.items
 SEEDS = 10
 FEW = 3
 
-#: The four recipes, by their names in tables in small letters: AGC is anchor-graph clustering.
+#: The four recipes, by their names in tables in small letters: AGC is anchor-graph clustering, of
+#: version 0.2.0, whose runs are stored.
 RECIPES = {
     "published": PUBLISHED,
     "released": RELEASED,
     "revised": REVISED,
-    "agc": CLOSED_FORM,
+    "agc": CLOSED_FORM_0_2,
 }
-#: What tables call a recipe, by its name in code.
-TITLES = {recipe.name: name.upper() for name, recipe in RECIPES.items()}
+#: What tables call a recipe, by its name in code; measured fits have that of the default.
+TITLES = {recipe.name: name.upper() for name, recipe in RECIPES.items()} | {"closed_form": "AGC"}
 
 
 @dataclass(frozen=True)
@@ -395,7 +396,7 @@ ROBUSTNESS = _scaled(
     REVISED, "components", "anchor_factor", "n_neighbors", "lr", "epochs", "hidden_dim"
 )
 
-# CLOSED_FORM, as it was before views were weighed, with single parts set otherwise.
+# CLOSED_FORM_0_2, as it was before views were weighed, with single parts set otherwise.
 
 #: The last has the votes of the rule that it started from.
 PARTS = {
@@ -731,9 +732,9 @@ STUDIES = {
         vary(dict(list(FROM_RELEASED.items())[:-1]), REVISED), ("PIE", "100Leaves"), 3, "11_network"
     ),
     "seconds": Study(_of(REVISED, "revised", threads=2), NINE, 3, "13_evidence"),
-    # CLOSED_FORM, and what it is compared with on the sets that REVISED had not met.
+    # CLOSED_FORM_0_2, and what it is compared with on the sets that REVISED had not met.
     "closed form": Study(
-        _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "12_recipes 13_evidence index"
+        _of(CLOSED_FORM_0_2, "closed form"), SIXTEEN, 10, "12_recipes 13_evidence index"
     ),
     "closed form, 2026-11": Study(
         _of(CLOSED_FORM_2026_11, "closed form, 2026-11"),
@@ -742,7 +743,7 @@ STUDIES = {
         "12_recipes 13_evidence index",
     ),
     "closed form, weights": Study(
-        vary(VIEW_WEIGHTS, CLOSED_FORM), (*SIXTEEN, *BROUGHT), 3, "13_evidence"
+        vary(VIEW_WEIGHTS, CLOSED_FORM_0_2), (*SIXTEEN, *BROUGHT), 3, "13_evidence"
     ),
     "closed form, before": Study(
         vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "13_evidence"
@@ -752,7 +753,7 @@ STUDIES = {
     "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 13_evidence"),
     "published, new sets": Study(_of(PUBLISHED, "published"), NEW, 3, "01_comparison 13_evidence"),
     "closed form, unseen": Study(
-        _of(CLOSED_FORM, "closed form", held_out=0.3),
+        _of(CLOSED_FORM_0_2, "closed form", held_out=0.3),
         ("HandWritten", "100Leaves", "PIE", "BBC", "MNIST-4"),
         10,
         "13_evidence",
@@ -768,7 +769,7 @@ STUDIES = {
         "13_evidence",
     ),
     "closed form, bad views": Study(
-        {k: run for k in DISTURBED for run in _of(CLOSED_FORM, k, disturbed=k).values()},
+        {k: run for k in DISTURBED for run in _of(CLOSED_FORM_0_2, k, disturbed=k).values()},
         ("PIE", "BBC", "HandWritten"),
         3,
         "13_evidence",
@@ -794,7 +795,9 @@ STUDIES = {
     ),
     # Recipes, pipelines and systems on the data sets that came last. GMC draws nothing, and SNF
     # little; SNF gets features standardised, as published, and as they come.
-    "further sets, closed form": Study(_of(CLOSED_FORM, "closed form"), FURTHER, 10, _FURTHER_ON),
+    "further sets, closed form": Study(
+        _of(CLOSED_FORM_0_2, "closed form"), FURTHER, 10, _FURTHER_ON
+    ),
     "further sets, closed form, 2026-11": Study(
         _of(CLOSED_FORM_2026_11, "closed form, 2026-11"),
         FURTHER,
@@ -811,13 +814,19 @@ STUDIES = {
     "further sets, GMC": _trial(FURTHER, 1, {"GMC": {}}, _FURTHER_ON),
     "further sets, revised": Study(_of(REVISED, "revised"), FURTHER, 3, _FURTHER_ON),
     # On the 26 that were held out. GMC draws nothing, whatever its seed.
-    "held out, closed form": Study(_of(CLOSED_FORM, "closed form"), HELD_OUT, SEEDS, _FURTHER_ON),
+    "held out, closed form": Study(
+        _of(CLOSED_FORM_0_2, "closed form"), HELD_OUT, SEEDS, _FURTHER_ON
+    ),
     "held out, shallow": Study(_SHALLOW, HELD_OUT, SEEDS, _FURTHER_ON),
     "held out, closed form, 2026-11": Study(
         _of(CLOSED_FORM_2026_11, "closed form, 2026-11"), HELD_OUT, SEEDS, _FURTHER_ON
     ),
     "held out, single views": Study(
-        {k: run for k in ("left out", ALONE) for run in _of(CLOSED_FORM, k, disturbed=k).values()},
+        {
+            k: run
+            for k in ("left out", ALONE)
+            for run in _of(CLOSED_FORM_0_2, k, disturbed=k).values()
+        },
         HELD_OUT,
         FEW,
         _FURTHER_ON,
@@ -842,13 +851,13 @@ STUDIES = {
         {name: (name, field.field_settings(name)) for name in field.STANDARD},
         EVERY,
         FEW,
-        "13_evidence record_evidence 14_your_data",
+        "13_evidence record_evidence your_data",
     ),
     "field, cells and omics": Study(
         {name: (name, field.field_settings(name)) for name in field.CELLS_ONLY},
         tuple(name for name in EVERY if DATASETS[name].kind in ("cells", "omics")),
         FEW,
-        "13_evidence record_evidence 14_your_data",
+        "13_evidence record_evidence your_data",
     ),
     # Samples that lack views. Without any lacking there is nothing to fill in.
     "lacking views": Study(
@@ -856,13 +865,13 @@ STUDIES = {
         | _lacking(incomplete.OURS, "random", incomplete.RATES[1:]),
         incomplete.SETS,
         range(3),
-        "record_evidence 14_your_data",
+        "record_evidence your_data",
     ),
     "lacking views, others": Study(
         _lacking(incomplete.OTHERS, "random", incomplete.RATES[1:]),
         incomplete.SMALL,
         range(3),
-        "record_evidence 14_your_data",
+        "record_evidence your_data",
     ),
     **{
         f"lacking views, by {pattern}": Study(
@@ -891,7 +900,7 @@ STUDIES = {
         {
             SUGGESTED: (
                 SUGGESTED,
-                settings_of(CLOSED_FORM, candidates=[*range(2, 13), 15, 20, 30, 45, 68, 100]),
+                settings_of(CLOSED_FORM_0_2, candidates=[*range(2, 13), 15, 20, 30, 45, 68, 100]),
             )
         },
         (*SIXTEEN, *HELD_OUT),
@@ -900,21 +909,24 @@ STUDIES = {
     ),
     # How sure labels are, on all data sets; GMC and SNF up to 2,100 samples.
     "how sure": Study(
-        {"closed_form": (SURE, settings_of(CLOSED_FORM, of="DMAC", fits=10))},
+        {"closed_form": (SURE, settings_of(CLOSED_FORM_0_2, of="DMAC", fits=10))},
         EVERY,
         range(1),
-        "14_your_data",
+        "your_data",
     ),
     "how sure, others": Study(
         {name: (SURE, peer_settings(name) | {"of": name, "fits": 1}) for name in ("SNF", "GMC")},
         tuple(name for name in EVERY if DATASETS[name].n_samples <= 2100),
         range(1),
-        "14_your_data",
+        "your_data",
         "how sure",
     ),
     # The labels of one thread beside those of two; REVISED trains, so on small sets alone.
     "threads": Study(
-        _of(CLOSED_FORM, "closed_form", compared=[1, 2]), ("mfeat", *SIXTEEN), range(1), "inputs"
+        _of(CLOSED_FORM_0_2, "closed_form", compared=[1, 2]),
+        ("mfeat", *SIXTEEN),
+        range(1),
+        "inputs",
     ),
     "threads, revised": Study(
         _of(REVISED, "revised", compared=[1, 2]),
@@ -922,7 +934,7 @@ STUDIES = {
         range(1),
         "inputs",
     ),
-    # Scored with labels while CLOSED_FORM was developed: what they were is in the store.
+    # Scored with labels while CLOSED_FORM_0_2 was developed: what they were is in the store.
     "closed form, trials": Study({}, (), range(4), "record_trials", retired=NOT_KEPT),
     "view weights, trials": Study({}, (), range(4), "record_trials", retired=NOT_KEPT),
     "kinds of data, ideas": Study({}, (), range(4), "record_trials", retired=AT_TAG),

@@ -43,6 +43,14 @@ def _draw_power(axis, n, seconds, **style):
     return {"exponent": slope, "±": half}
 
 
+def _draw_constants(axis, n, seconds, **style):
+    """Draw what fits the seconds, a constant and a number a sample, and return the latter."""
+    slope, offset = np.polyfit(n, seconds, 1)
+    along = np.geomspace(n.min(), n.max(), 50)
+    axis.loglog(along, offset + slope * along, **style)
+    return {"s for a million more": 1e6 * slope}
+
+
 def fits_frame(stored, threads):
     """The fits with a number of threads that came to an end; ``acc`` in percent."""
     rows = [
@@ -86,17 +94,21 @@ def growth_frame(stored, recipe=None, fixed=None):
 
 
 def plot_fit_growth(stored):
-    """Seconds of whole fits over the number of samples, with fitted powers, and their table."""
+    """Seconds of whole fits over the number of samples, with fitted lines, and their table.
+
+    Beyond the part that is fitted a line is straight, so not in logarithms, and else a power of n.
+    """
     figure, axis = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
     rows = {}
     groups = growth_frame(stored).groupby(["recipe", "fixed"], sort=False)
     for number, ((name, fixed), part) in enumerate(groups):
         label = f"{name}, " + ("m = 512" if fixed else "its own m")
         line = axis.loglog(part.n, part.seconds, MARKERS[number], label=label)[0]
-        large = part[part.n >= 10_000] if (part.n >= 10_000).sum() > 3 else part[part.n >= 1000]
+        draw, least = (_draw_constants, 20_000) if name == "AGC" else (_draw_power, 1000)
+        large = part[part.n >= least]
         style = dict(color=line.get_color(), linewidth=0.8)
         last = part.iloc[-1]
-        rows[label] = _draw_power(axis, large.n, large.seconds, **style)
+        rows[label] = draw(axis, large.n, large.seconds, **style)
         rows[label] |= {"n": last.n, "seconds": last.seconds, "GB": last.peak_gb}
     axis.set(xlabel="samples n", ylabel="seconds of a fit")
     axis.legend()

@@ -14,7 +14,7 @@ from dmac.closed_form.blocks import (
     side_by_side,
     single_view_blocks,
 )
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM_0_2
 
 WIDTHS = [(2, 3), (1, 4), (2, 2)]
 SPREADS = [0.9, 0.3, 0.6]
@@ -37,7 +37,7 @@ def block_views(generator):
 
 
 def recipe(**changes):
-    return dataclasses.replace(CLOSED_FORM, **changes)
+    return dataclasses.replace(CLOSED_FORM_0_2, **changes)
 
 
 def test_all_blocks_in_order(generator):
@@ -116,7 +116,7 @@ def test_one_view_is_the_joint_block(generator):
 
 def test_features_have_the_mean_of_the_views_products():
     views = [torch.randn(9, d, dtype=torch.float64) for d in (3, 5, 2)]
-    found = side_by_side(views, CLOSED_FORM)
+    found = side_by_side(views, CLOSED_FORM_0_2)
     np.testing.assert_allclose(found @ found.T, sum(x @ x.T for x in views) / 3, rtol=1e-12)
 
 

@@ -345,7 +345,7 @@ def test_zeros_that_were_measured_make_a_group():
     counts[(classes > 0) & ~counts.any(1), 0] = 1
     other = rng.normal(size=(3, 8))[classes] * 0.5 + rng.normal(size=(120, 8))
     views, present = [other, counts], np.ones((120, 2), bool)
-    model = fit(views, present=present)
-    assert model.n_missing_.tolist() == [0, 0] and fit(views).n_missing_.tolist() == [0, 40]
+    model = fit(views, 3, present=present)
+    assert model.n_missing_.tolist() == [0, 0] and fit(views, 3).n_missing_.tolist() == [0, 40]
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
     np.testing.assert_array_equal(model.predict(views, present=present), model.labels_)

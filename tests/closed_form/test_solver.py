@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import dmac
 from dmac.closed_form.averaged_graph import AveragedGraph
 from dmac.closed_form.solver import SpectralSolver
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
 
@@ -153,8 +153,10 @@ def rare(seed, n=2000, small=40, distance=20, widths=(10, 20)):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_far_group_of_two_in_a_hundred_is_kept(seed, saved):
     views, labels = rare(seed)
-    model = fit(views, CLOSED_FORM, 2, seed)  # without a warning: no view decides alone
+    model = fit(views, CLOSED_FORM_0_2, 2, seed)  # without a warning: no view decides alone
     assert dmac.scores(labels, model.labels_)["ari"] > 0.9 and model.model_.cut
+    three = fit(views, CLOSED_FORM, 2, seed)  # a level in which lengths count holds it, too
+    assert dmac.scores(labels, three.labels_)["ari"] > 0.9
     again = saved(model)
     np.testing.assert_array_equal(again.transform(views), model.transform(views))
     for one in (model, again):

@@ -230,8 +230,14 @@ def test_weights_of_other_views_are_refused():
 
 def test_the_recipe_of_november_is_what_it_was():
     """The fields are as recipes had them that did not know them, as saved models have."""
-    older = {"plain_scale": "rows", "view_weight": "equal", "length_guard": False}
+    older = {
+        "plain_scale": "rows",
+        "view_weight": "equal",
+        "levels": "both",
+        "level_weight": "spread",
+        "scaled_components": 30,
+    }
     defaults = {f.name: f.default for f in dataclasses.fields(CLOSED_FORM_2026_11)}
     assert {name: defaults[name] for name in older} == older
-    changed = dataclasses.replace(CLOSED_FORM, name="closed_form_2026_11", **older)
+    changed = dataclasses.replace(CLOSED_FORM, name="closed_form_2026_11", anchor_sets=6, **older)
     assert changed == CLOSED_FORM_2026_11

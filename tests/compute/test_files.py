@@ -3,6 +3,7 @@
 import os
 import stat
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from safetensors.torch import save_file
 
 import dmac
 from dmac.compute import files
-from dmac.compute.files import read_tensors, replacing, write_tensors
+from dmac.compute.files import built, leaves, read_tensors, replacing, tree_of, write_tensors
 from dmac.data.readers import read_views
 
 ABOUT = {"epoch": 3, "loss": [0.1, 1e-300, None], "näme": {"a": True}}
@@ -159,3 +160,34 @@ def test_leftovers_of_killed_processes_go_when_they_are_old(tmp_path):
         os.utime(leftover, (0, 0))
     write_tensors(path, {"a": torch.zeros(1)}, {})
     assert sorted(tmp_path.iterdir()) == sorted([path, young, other])
+
+
+@dataclass
+class Branch:
+    numbers: np.ndarray
+    columns: tuple[int, ...]
+    tensor: torch.Tensor | None = None
+
+
+@dataclass
+class Tree:
+    branches: list[Branch]
+    weight: float
+    other: Branch | None = None
+    empty: list[Branch] = field(default_factory=list)
+
+
+def test_a_tree_of_objects_comes_back_from_its_leaves():
+    branches = [Branch(np.arange(i), (i, 2)) for i in range(11)]  # 10 comes after 9
+    other = Branch(np.eye(2), (), torch.ones(2))
+    tree = Tree(branches, 0.1, other)
+    found = dict(leaves(tree))
+    assert set(found) > {"branches.10.numbers", "weight", "other.tensor"}
+    again = built(Tree, tree_of(found), torch.as_tensor)
+    assert type(again.weight) is float and again.weight == 0.1 and again.empty == []
+    for one, expected in zip([*again.branches, again.other], [*branches, other], strict=True):
+        np.testing.assert_array_equal(one.numbers, expected.numbers)
+        assert one.columns == expected.columns
+    assert again.branches[3].tensor is None and torch.equal(again.other.tensor, torch.ones(2))
+    with pytest.raises(KeyError, match="unknown"):
+        built(Tree, {"unknown": 1}, torch.as_tensor)

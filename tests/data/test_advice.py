@@ -76,6 +76,11 @@ KINDS = {
         ["1,234 kg", "5.5 kg", "0.25 kg"],
         [1234, 0.25],
     ),
+    "times": (["7:15", "12:30:30", "0:45"], [26100, 2700]),
+    "numbers with units and points between thousands": (
+        ["€ 17,00", "€ 1.234,50", "€ 0,25"],
+        [17, 0.25],
+    ),
     "numbers with units": (["1,5 kg", "17,25 kg", "0,5 kg"], [1.5, 0.5]),
 }
 OTHER_DATES = [
@@ -92,6 +97,12 @@ OTHER_DATES = [
         *(("dates", cells, None) for cells in OTHER_DATES),
         ("numbers with units and commas between thousands", ["5%", "17%", "0.5%"], [5, 0.5]),
         ("numbers with units", ["5mg", "17mg", "1,5mg"], [5, 1.5]),
+        (
+            "numbers with units and commas between thousands",
+            ["$1,234.50", "$17.00", "$0.50"],
+            [1234.5, 0.5],
+        ),
+        ("numbers with units and commas between thousands", ["<0.01", "<0.05", "<2"], [0.01, 2]),
     ],
 )
 def test_the_line_for_a_column_makes_its_numbers(kind, cells, ends, tmp_path):
@@ -134,6 +145,29 @@ LINES = {
     "units": ("id,a,b\n,kg,cm\nx,1,5\ny,3,4\nz,4,8\n", {}, (3, 2)),
     "edges": (EDGES.to_csv(index=False), {}, (12, 12)),
     "edges with weights": (EDGES.assign(w=1.5).to_csv(index=False), {}, (12, 12)),
+    "edges between bars": (EDGES.to_csv(index=False, sep="|"), {}, (12, 12)),
+    "edges of Gephi": (
+        EDGES.set_axis(["Source", "Target"], axis=1)
+        .assign(Type="Undirected", Id=range(len(EDGES)), Label="", Weight=1.5)
+        .to_csv(index=False),
+        {},
+        (12, 12),
+    ),
+    "edges of Gephi without weights": (
+        EDGES.set_axis(["Source", "Target"], axis=1)
+        .assign(Type="Directed", Id=range(len(EDGES)))
+        .to_csv(index=False),
+        {},
+        (12, 12),
+    ),
+    "edges of a kind": (EDGES.assign(kind="binds").to_csv(index=False), {}, (12, 12)),
+    "units among numbers": ("id,a,b\nx,1,5 kg\ny,3,4\nz,4,8\n", {}, (3, 2)),
+    "units between semicolons": ("id;a;b\n;kg;cm\nx;1,5;5\ny;3;4\nz;4;8\n", {}, (3, 2)),
+    "groups of columns between tabs": (
+        "\tA\t\tB\t\nid\ta\tb\ta\tb\nx\t1\t2\t3\t4\ny\t3\t4\t1\t2\n",
+        {},
+        (2, 4),
+    ),
     "edges without a header": (EDGES.to_csv(index=False, header=False), {}, (12, 12)),
 }
 

@@ -12,7 +12,7 @@ import scipy.sparse
 import torch
 from hypothesis import strategies as st
 
-from dmac.data.checks import as_sources, check_labels, check_no_views, check_views, n_distinct
+from dmac.data.checks import as_views, check_labels, check_no_views, check_views, n_distinct
 from dmac.data.named_views import NamedView
 from dmac.data.source import filled
 from dmac.data.whitening import Whitening, normalize_rows
@@ -135,7 +135,7 @@ def test_distinct_samples_are_counted_over_all_views(kind):
     if scipy.sparse.issparse(views[0]):  # with zeros that are stored
         stored = (first.ravel(), np.tile([0, 1, 2], 300), 3 * np.arange(301))
         views[0] = scipy.sparse.csr_matrix(stored)
-    views = as_sources(views)
+    views = as_views(views)
     assert [n_distinct(views[:1], 10), *(n_distinct(views, most) for most in (10, 2))] == [2, 3, 2]
     assert getattr(views[0], "nnz", 900) == 900
 
@@ -166,7 +166,7 @@ def test_a_row_of_zeros_that_was_measured_is_a_value(kind, on_disk):
     options = {"incomplete": True, "streamed": True, "most": 3 if kind == "many" else None}
     given = on_disk("npy", [x])[0] if kind == "disk" else x if kind == "many" else kind(x)
     for view, mask in ((given, has), (NamedView(given, measured=True), None)):
-        (found, _) = as_sources([view, np.ones((4, 6))], present=mask, **options)
+        (found, _) = as_views([view, np.ones((4, 6))], present=mask, **options)
         assert found.filled().tolist() == [True, True, True, mask is None]
         rows = found.read(slice(0, 4))
         np.testing.assert_allclose(
@@ -228,7 +228,7 @@ def test_a_code_for_what_is_missing_is_named(code, rows, answers, seed):
     x = rng.integers(1, 6, (90, 6)) if answers else rng.normal(size=(90, 6))
     coded = rng.random((90, 1) if rows else x.shape) < 0.2
     with pytest.warns(UserWarning, match=re.escape(f"the number {code:.15g} in")) as said:
-        as_sources([np.where(coded, code, x)], warns=True)
+        as_views([np.where(coded, code, x)], warns=True)
     assert len(said) == 1 and f"say missing={code:.15g} as" in str(said[0].message)
 
 
@@ -244,4 +244,4 @@ def test_what_is_usual_in_data_is_no_code(kind, seed):
         "pixels": lambda: rng.normal(128, 90, (80, 30)).clip(0, 255).round(),
         "scores": lambda: rng.standard_t(3, (80, 30)),
     }[kind]()
-    as_sources([x], warns=True)  # every warning is an error here
+    as_views([x], warns=True)  # every warning is an error here

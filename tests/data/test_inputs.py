@@ -10,7 +10,7 @@ import scipy.sparse
 from input_cases import ACCEPTED, REFUSED, X
 
 import dmac
-from dmac.data.checks import as_sources, check_views
+from dmac.data.checks import as_views, check_views
 from dmac.estimators import estimator_of
 
 WHERE = "view|n_clusters|anchors|random_state|device"
@@ -35,7 +35,7 @@ def test_accepted(case):
     views = case.make()
     plain = [
         np.concatenate([x.toarray() if scipy.sparse.issparse(x) else x for x in view])
-        for view in as_sources(views, streamed=True, incomplete=True)
+        for view in as_views(views, streamed=True, incomplete=True)
     ]
     np.testing.assert_array_equal(plain[0], X if case.equals is None else case.equals)
     assert all(x.dtype == np.float64 for x in plain)

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from dmac.data.levels import LevelPipeline, Projection, ScaledColumns, is_counts, moments
+from dmac.compute.files import leaves, tree_of
+from dmac.data.levels import (
+    LevelPipeline,
+    Projection,
+    ScaledColumns,
+    agreement_of_halves,
+    is_counts,
+    moments,
+)
 from dmac.data.pipeline import ViewPipeline
 
 
@@ -88,35 +96,11 @@ def test_new_samples_and_saved_states(levels, sparse):
     x = scipy.sparse.csr_matrix(view()) if sparse else view()
     made = pipeline(levels)
     fitted = made.fit_transform(x)
-    again = pipeline(levels).restore(*made.state())
+    again = pipeline(levels).restore(tree_of(dict(leaves(made.state()))))
     for rows in (slice(None), slice(5, 8)):
         np.testing.assert_allclose(made.transform(x[rows]), fitted[rows], atol=1e-12)
         np.testing.assert_array_equal(again.transform(x[rows]), made.transform(x[rows]))
     assert (again.widths_, again.weights_) == (made.widths_, made.weights_)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_kept_lengths_are_one_whitened_direction_and_all_plain_ones(sparse):
-    x = view(d=6)
-    x[3] = 0
-    made = pipeline()
-    made.keeps_lengths = True
-    fitted = made.fit_transform(scipy.sparse.csr_matrix(x) if sparse else x)
-    assert made.widths_ == (1, 7) and not fitted[3].any()
-    root, there = np.sqrt(x), np.arange(60) != 3
-    z = (root - root[there].mean(0)) / root[there].std(0)
-    rows = np.column_stack([z, np.full(60, np.sqrt(6))])[there]
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    plain = fitted[there, 1:]
-    np.testing.assert_allclose(plain @ plain.T, rows @ rows.T, atol=1e-9)
-    left = np.linalg.svd(rows - rows.mean(0))[0][:, 0]
-    assert abs(np.corrcoef(left, fitted[there, 0])[0, 1]) == pytest.approx(1)
-    again = pipeline().restore(*made.state())
-    np.testing.assert_array_equal(again.transform(x), made.transform(x))
-    np.testing.assert_allclose(made.transform(x), fitted, atol=1e-12)
-    divided = pipeline()
-    divided.keeps_lengths = False
-    assert divided.fit_transform(x[:, :4]).shape[1] == 4 + 4  # no column beside them
 
 
 def test_a_row_that_the_directions_hardly_see_stays_short():
@@ -237,22 +221,44 @@ def test_scaled_level_of_a_part_has_the_units_of_all(kind, d):
     part = ScaledColumns().fit(kind(x[:150]), moments_of=lambda f: moments(map(f, blocks)))
     found, wanted = (one.transform(kind(x)) for one in (part, all_of_it))
     np.testing.assert_allclose(found @ found.T, wanted @ wanted.T, atol=1e-6)
-    assert part.effective_rank_ == pytest.approx(all_of_it.effective_rank_)
     assert not found[::3].any() and found[1::3].any(1).all()
 
 
-def test_scaled_level_weighs_the_share_of_the_directions_that_it_has():
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_halves_agree_as_far_as_they_span_the_same_directions(kind):
     rng = np.random.default_rng(0)
-    alike = np.linalg.qr(rng.normal(size=(80, 7)))[0]
-    alike -= alike.mean(0)
-    alike = np.linalg.qr(alike)[0][:, :6] + 5  # six uncorrelated columns
-    for x, c, weight in ((alike, 4, 1), (alike, 13, 0.5), (alike[:, :1].repeat(6, 1), 3, 0.5)):
-        made = pipeline("all", n_clusters=c)
-        made.fit_transform(x)
-        assert made.weights_["scaled"] == pytest.approx(weight)
-        assert made.weights_["plain"] == made.spread_ and made.weights_["whitened"] == 1
-    made = pipeline("all")
-    assert not made.fit_transform(np.ones((9, 3)))[:, -1].any() or made.weights_["scaled"] == 0
+    z = rng.normal(size=(300, 3))
+    same = z @ rng.normal(size=(3, 40))
+    assert agreement_of_halves(kind(same), 3) == pytest.approx(1)
+    assert agreement_of_halves(kind(rng.normal(size=(300, 40))), 3) < 0.05
+    # One direction of three is shared: the others of each half are noise.
+    one = 100 * z[:, :1] @ np.ones((1, 40)) + rng.normal(size=(300, 40))
+    assert agreement_of_halves(kind(one), 3) == pytest.approx(1 / 3, abs=0.05)
+    assert agreement_of_halves(kind(np.ones((300, 40))), 3) == 0
+    assert 0 <= agreement_of_halves(kind(rng.normal(size=(7, 8))), 5) <= 1
+    assert agreement_of_halves(kind(np.ones((0, 8))), 1) == 0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_levels_weigh_what_halves_of_the_columns_tell_each_other(kind):
+    rng, y = np.random.default_rng(0), np.arange(300) % 3
+    answers = (3.0 + y[:, None] + 0.3 * rng.normal(size=(300, 12))).clip(0.1)  # one direction
+    profiles = np.exp(0.5 * rng.normal(size=(300, 1)))  # lengths are a nuisance
+    profiles = profiles * np.exp(rng.normal(size=(3, 12)))[y] * (1 + 0.1 * rng.random((300, 12)))
+    for x, told, other in ((answers, "scaled", "plain"), (profiles, "plain", "scaled")):
+        made, spread = pipeline("all", n_clusters=3, halves=True), pipeline("all", n_clusters=3)
+        found, same = (one.fit_transform(kind(x)) for one in (made, spread))
+        np.testing.assert_array_equal(found, same)  # only weights differ
+        assert spread.weights_ == {"whitened": 1, "plain": made.spread_, "scaled": 1}
+        ratio = {name: made.weights_[name] / spread.weights_[name] for name in made.weights_}
+        assert ratio["whitened"] == pytest.approx(ratio["plain"])
+        assert ratio[told] == pytest.approx(1) and 0 <= ratio[other] < 1
+    few = pipeline("all", n_clusters=3, halves=True)
+    few.fit_transform(answers[:, :5])
+    assert few.weights_["whitened"] == few.weights_["scaled"] == 1
+    alike = pipeline("all", n_clusters=3, halves=True)
+    alike.fit_transform(np.ones((30, 8)))
+    assert alike.weights_["whitened"] == alike.weights_["scaled"] == 1
 
 
 def test_a_sample_in_the_middle_has_its_row():

@@ -71,6 +71,12 @@ def test_classes_of_equal_size_within_groups_of_equal_size(sizes):
         assert_leading(view - view.mean(0), rank)
 
 
+def test_nearly_equal_values_are_found_where_lapack_finds_none_of_them():
+    s, vt = linalg.leading_of_gram(np.eye(209) - 1 / 419, 4)
+    np.testing.assert_allclose(s, 1)
+    np.testing.assert_allclose(vt @ vt.T, np.eye(4), atol=1e-12)
+
+
 def test_zero_and_rank_one():
     s, vt = leading(np.zeros((30, 20)), 3)
     assert s.shape == (0,) and vt.shape == (0, 20)

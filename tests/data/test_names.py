@@ -292,28 +292,36 @@ def columns(*names):
     return pandas.DataFrame(np.ones((3, len(names))), columns=list(names))
 
 
-FITTED = column_names([columns("a", "b"), columns("c")], (2, 1))
+def names_of(views):
+    return column_names(as_named(views))
+
+
+def compare(views, fitted, widths):
+    check_feature_names(as_named(views), fitted, widths)
+
+
+FITTED = names_of([columns("a", "b"), columns("c")])
 
 
 def test_without_a_string_for_every_column_there_are_no_names():
     array = np.ones((3, 2))
     for views in ([array], [columns("a", 2)], columns(0, 1)):
-        assert column_names(views, (2,)).tolist() == [None, None]
-    assert column_names([columns("a"), array], (1, 2)).tolist() == ["a", None, None]
+        assert names_of(views).tolist() == [None, None]
+    assert names_of([columns("a"), array]).tolist() == ["a", None, None]
 
 
 def test_each_view_is_compared_with_its_own_names_if_these_are_text():
     array, dates = np.ones((3, 2)), pandas.date_range("2026-01-01", periods=2)
     views = [columns("a", "b"), array, columns(0, 1), columns("a", 1), columns(*dates)]
-    fitted = column_names(views, (2,) * 5)
+    fitted = names_of(views)
     assert fitted.tolist() == ["a", "b", *[None] * 8]
     others = array, columns(2, 1), columns("b", 1), columns(*dates[::-1])
     for second in (array, columns("b", "a")):
-        check_feature_names([columns("a", "b"), second, *others[1:]], fitted, (2,) * 5)
+        compare([columns("a", "b"), second, *others[1:]], fitted, (2,) * 5)
     with pytest.raises(ValueError, match="view 1: .*\n.*same order"):
-        check_feature_names([columns("b", "a"), *others], fitted, (2,) * 5)
+        compare([columns("b", "a"), *others], fitted, (2,) * 5)
     with pytest.warns(UserWarning, match="view 1.* has none: columns are taken"):
-        check_feature_names([columns(0, 1), *others], fitted, (2,) * 5)
+        compare([columns(0, 1), *others], fitted, (2,) * 5)
 
 
 @pytest.mark.parametrize(
@@ -334,10 +342,10 @@ def test_each_view_is_compared_with_its_own_names_if_these_are_text():
 )
 def test_other_names_are_listed(views, says, says_not):
     with pytest.raises(ValueError, match="feature names should match") as raised:
-        check_feature_names(views, FITTED, (2, 1))
+        compare(views, FITTED, (2, 1))
     assert lacks(raised, says) == [] and lacks(raised, [says_not]) == [says_not]
     with pytest.raises(ValueError, match="^The feature names should match"):  # of one view
-        check_feature_names(columns("b"), column_names(columns("a"), (1,)), (1,))
+        compare(columns("b"), names_of(columns("a")), (1,))
 
 
 class Labelled:

@@ -1,14 +1,14 @@
 """The way of a view to the network: each step in closed form, new samples, and restoring."""
 
 import contextlib
-import json
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 import dmac
-from dmac.data.checks import as_sources
+from dmac.compute.files import leaves, tree_of
+from dmac.data.checks import as_views
 from dmac.data.pipeline import ViewPipeline
 
 
@@ -44,16 +44,22 @@ def dense(x):
     return x.toarray() if scipy.sparse.issparse(x) else x
 
 
+def stored(pipeline):
+    """What a file has of a pipeline."""
+    return tree_of(dict(leaves(pipeline.state())))
+
+
 @pytest.fixture
 def fit(on_disk):
     """The rows of a fit to an array, to a sparse matrix or to an array on disk."""
 
-    def rows(pipeline, x, kind):
+    def rows(pipeline, x, kind, label="a view"):
         if kind == "streamed":
-            (stream,) = as_sources(on_disk("npy", [x]), streamed=True)
-            out = pipeline.fit_blocks(stream, x.shape)
+            (stream,) = as_views(on_disk("npy", [x]), streamed=True)
+            out = pipeline.fit_blocks(stream, x.shape, label)
             return pipeline.transform(x) if pipeline.n_components is None else out
-        return dense(pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x))
+        x = scipy.sparse.csr_matrix(x) if kind == "sparse" else x
+        return dense(pipeline.fit_transform(x, label))
 
     return rows
 
@@ -96,7 +102,7 @@ def test_negative_rounding_errors_count_as_zero(kind, factor, fit):
     # new samples as well, also after a save, and other negative entries keep their sign
     signed = dirty.copy()
     signed[1, 1] = -factor
-    again = ViewPipeline(root=True, n_components=3).restore(*pipeline.state())
+    again = ViewPipeline(root=True, n_components=3).restore(stored(pipeline))
     for p in (pipeline, again):
         np.testing.assert_array_equal(p.transform(dirty), p.transform(clean))
         assert np.abs(p.transform(signed) - p.transform(clean)).max() > 0.1
@@ -112,13 +118,12 @@ def test_a_few_negative_entries_are_reported(kind, n, n_negative, warns, fit):
     x.ravel()[:: x.size // n_negative][:n_negative] = -0.5
     x.ravel()[1] = -1e-12  # a rounding error counts on neither side
     pipeline = ViewPipeline(root=True)
-    pipeline.title = "view 2 (rna)"
     said = (
         rf"{n_negative} of the {x.size} entries of view 2 \(rna\) are negative, .* is -0.5: it is "
         "taken as signed, without the square root"
     )
     with pytest.warns(UserWarning, match=said) if warns else contextlib.nullcontext():
-        fit(pipeline, x, kind)
+        fit(pipeline, x, kind, "view 2 (rna)")
     assert not pipeline.root_
     np.testing.assert_allclose(pipeline.transform(x), unit(x))
 
@@ -198,14 +203,13 @@ def test_new_samples_with_negative_entries_keep_their_sign():
 def test_restored_pipeline_is_the_same_to_the_last_bit(x, r):
     pipeline, again = (ViewPipeline(root=True, n_components=r, ridge=0.03) for _ in range(2))
     pipeline.fit_transform(x)
-    numbers, arrays = pipeline.state()
-    again.restore(json.loads(json.dumps(numbers)), arrays)  # as a file has them
+    again.restore(stored(pipeline))
     # Rows below the floor are the case that needs the floor.
     for new in (x, -x, x[:1], 1e-9 * x, scipy.sparse.csr_matrix(x)):
         expected, found = pipeline.transform(new), again.transform(new)
         assert type(expected) is type(found) and (expected != found).sum() == 0
     assert again.n_features_out_ == pipeline.n_features_out_
-    assert again.state()[0] == pipeline.state()[0]
+    assert stored(again).keys() == stored(pipeline).keys()
 
 
 @pytest.mark.parametrize("columns", ["centred", "standardised"])
@@ -223,7 +227,7 @@ def test_columns_are_centred_or_standardised_by_those_that_have_the_view(columns
     expected = np.zeros_like(x)
     expected[present] = unit((x[present] - mean) / scale)
     np.testing.assert_allclose(fit(pipeline, x, kind), expected, atol=1e-12)
-    again = ViewPipeline(columns=columns).restore(*pipeline.state())
+    again = ViewPipeline(columns=columns).restore(stored(pipeline))
     for new in (x[:5], scipy.sparse.csr_matrix(x[:5])):
         np.testing.assert_allclose(dense(again.transform(new)), expected[:5], atol=1e-12)
 

@@ -6,9 +6,8 @@ import scipy.sparse
 import torch
 
 from dmac.data import source
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views, is_on_disk
 from dmac.data.digest import digest
-from dmac.data.source import is_on_disk
 
 
 def views():
@@ -25,7 +24,7 @@ def test_bad_entries_are_found_where_they_are(on_disk, monkeypatch):
     monkeypatch.setattr(source, "_NUMBERS", 12 * 40)
     first, bad = views()
     bad[77, 3] = np.nan  # behind the first block
-    _, second = as_sources(on_disk("npy", [first, bad]), streamed=True)
+    _, second = as_views(on_disk("npy", [first, bad]), streamed=True)
     with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
         list(second)
 
@@ -36,7 +35,7 @@ X = np.arange(12.0).reshape(4, 3) % 5
 @pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
 def test_the_disk_does_not_matter(kind, on_disk, monkeypatch):
     monkeypatch.setattr("dmac.data.source._NUMBERS", 2 * X.shape[1])  # blocks of two rows
-    assert digest(as_sources(on_disk(kind, [X]), streamed=True)) == digest([X])
+    assert digest(as_views(on_disk(kind, [X]), streamed=True)) == digest([X])
 
 
 def test_equal_numbers_are_equal_and_others_differ():

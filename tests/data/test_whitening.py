@@ -145,11 +145,11 @@ NARROW = np.random.default_rng(5).normal(size=(40, 3)) * [100.0, 0.1, 3.0] + [7.
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
-@pytest.mark.parametrize("factor, height", [(1.0, 1.0), (1e300, 1.0), (1e-310, 1.0), (1.0, 3.0)])
-def test_lifted_rows_are_standardised_beside_a_constant_at_unit_length(kind, factor, height):
+@pytest.mark.parametrize("factor", [1.0, 1e300, 1e-310])
+def test_lifted_rows_are_standardised_beside_a_constant_at_unit_length(kind, factor):
     x = NARROW.copy()
-    expected = normalize_rows(np.column_stack([(x - x.mean(0)) / x.std(0), np.full(40, height)]))
-    rows = LiftedRows(height).fit_blocks([kind(factor * x[:25]), kind(factor * x[25:])])
+    expected = normalize_rows(np.column_stack([(x - x.mean(0)) / x.std(0), np.ones(40)]))
+    rows = LiftedRows().fit_blocks([kind(factor * x[:25]), kind(factor * x[25:])])
     # below the normal range the entries themselves have few digits
     tolerance = 1e-12 if factor > 1e-300 else 1e-9
     for new in (kind(factor * x), factor * x):

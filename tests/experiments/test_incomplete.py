@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM_0_2
 from experiments import evidence, incomplete, libraries
 from experiments.run import Spec, make_run, settings_of
 
@@ -23,7 +23,7 @@ def test_every_sample_keeps_a_view():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
     ours = incomplete.OURS["unfilled"]
-    assert dataclasses.asdict(ours) == dataclasses.asdict(CLOSED_FORM) | {"name": "unfilled"}
+    assert dataclasses.asdict(ours) == dataclasses.asdict(CLOSED_FORM_0_2) | {"name": "unfilled"}
     views = [x[::8] for x in dmac.load("mfeat").views]
     present = incomplete.random_pattern(250, 6, 0.4, 0)
     given = incomplete.without(views, present)
@@ -33,7 +33,7 @@ def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
     model = dmac.AnchorGraphClustering(10, ours, 0, "cpu").fit(given)
     assert model.model_.completion is None
     monkeypatch.setattr("dmac.closed_form.solver.is_needed", lambda present: False)
-    same = dmac.AnchorGraphClustering(10, CLOSED_FORM, 0, "cpu").fit_predict(given)
+    same = dmac.AnchorGraphClustering(10, CLOSED_FORM_0_2, 0, "cpu").fit_predict(given)
     np.testing.assert_array_equal(same, model.labels_)
 
 

@@ -1,7 +1,5 @@
 """The choice of the third level: the rule, what it asks for, and what a table shows."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,14 +37,14 @@ def test_sets_with_the_same_samples_count_once():
 def test_details_are_asked_for_beside_the_weight_that_was_chosen(monkeypatch, tmp_path):
     store = records.open_store(tmp_path)
     first = level_choice.asked(store)
-    assert len(first) == 2 * 100 * 5 and {s.seed for s in first} == {1, 2}
+    assert len(first) == 2 * (100 * 6 + 34 * 2) and {s.seed for s in first} == {1, 2}
     monkeypatch.setattr(level_choice, "chosen_weight", lambda _: "halves")
     recipes = [recipe_of(s.settings) for s in level_choice.asked(store)[::100][:14]]
-    chosen = [r for r in recipes if r.scaled_weight == "halves" and r.levels == "all"]
+    chosen = [r for r in recipes if r.level_weight == "halves"]
+    assert {r.levels for r in chosen} == {"all"}
     assert {r.anchor_sets for r in chosen} == {3, 4, 6}
     assert {r.scaled_components for r in chosen} == {15, 30, 60}
     assert sum(getattr(r, "normal_scores", False) for r in chosen) == 1
-    assert not any(r.length_guard for r in chosen)
 
 
 def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
@@ -57,8 +55,8 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     assert table.n.sum() == 100 and set(table.choice) == {"halves"}
     assert (table.gain > 1).all()
     assert list(level_choice.against_before(frame).columns) == [
-        "66 of the book",
         "34 of the test",
+        "66 of the book",
         "all",
     ]
     # A record for each run that is asked for, as a store has them.
@@ -80,9 +78,8 @@ def test_groups_that_differ_by_level_come_out_by_halves_without_the_guard(kind, 
     rng, y = np.random.default_rng(0), np.arange(n) % c
     views = [make(rng, y, d, sizes[-1]) for d in columns[:n_views]]
     (_, halves), *_ = level_choice.steps()["weight"].values()
-    before = dataclasses.replace(CLOSED_FORM_0_2, length_guard=False)
     accuracy = [
         dmac.scores(y, dmac.AnchorGraphClustering(c, r, random_state=0).fit_predict(views))["acc"]
-        for r in (recipe_of(halves), before)
+        for r in (recipe_of(halves), CLOSED_FORM_0_2)
     ]
     assert accuracy[0] > 0.95 and accuracy[1] < 0.6, accuracy

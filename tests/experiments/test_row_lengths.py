@@ -34,13 +34,5 @@ def test_stored_accuracies_are_made_again(kind, size):
         if (one["kind"], one["size"], one["together"]) == (kind, size, False)
     ]
     found = row_lengths.accuracies(*row_lengths.generate(kind, size, 0), 0)
-    assert found["kept"] == stored["kept"][0]
-    for name in ("divided", "guarded", "lengths"):  # of another processor perhaps
-        assert found[name] == pytest.approx(stored[name][0], abs=3)
-
-
-def test_what_is_stored_of_sets_is_of_this_code():
-    for one, stored in zip(row_lengths.on_sets(["mfeat"])["mfeat"], STORED["sets"]["mfeat"]):
-        assert one.keys() == stored.keys() and one["kept"] is False
-        numbers = ("along", "share", "shared", "leads")
-        np.testing.assert_allclose(*([x[k] for k in numbers] for x in (one, stored)), rtol=1e-2)
+    for name, accuracy in found.items():  # of another processor perhaps
+        assert accuracy == pytest.approx(stored[name][0], abs=3)

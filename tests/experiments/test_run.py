@@ -16,7 +16,7 @@ import dmac
 from dmac import peers
 from dmac.compute.kmeans import kmeans
 from dmac.model_selection import CRITERIA
-from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2, CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
 from experiments import incomplete, measure, plan, records
 from experiments import run as runs
@@ -254,13 +254,16 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
     old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "vote_share"}
     assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
     assert runs.complete_settings("k-means, whitened", {}) == {}
-    # A guard that moves no label of the sets is what each recipe has today, but where it is said.
-    for recipe in (CLOSED_FORM, CLOSED_FORM_2026_11):
+    # Fields that are gone: a guard that moved no label of the sets, and the weight of a level.
+    for recipe in (CLOSED_FORM_0_2, CLOSED_FORM_2026_11):
         now = runs.settings_of(recipe)
-        old = {k: v for k, v in now.items() if k != "length_guard"}
-        assert runs.complete_settings("DMAC", old) == now
-        other = now | {"length_guard": not recipe.length_guard}
-        assert runs.complete_settings("DMAC", other) == other
+        for old in ({"length_guard": True}, {"length_guard": False, "scaled_weight": "rank"}):
+            assert runs.complete_settings("DMAC", now | old) == now
+    now = runs.settings_of(CLOSED_FORM)
+    old = now | {"level_weight": "spread", "scaled_weight": "halves"}
+    assert runs.complete_settings("DMAC", old) == now
+    other = runs.complete_settings("DMAC", old | {"scaled_weight": "rank"})
+    assert other == now | {"level_weight": "spread", "retired": "scaled weight rank"}
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):
@@ -273,7 +276,12 @@ def test_a_retired_choice_is_found_and_not_made(tmp_path):
 
 
 def test_every_listed_run_can_be_made():
-    sizes = {"PIE": (680, 68), "Yale-3view": (165, 15), "mfeat": (2000, 10), "BBC": (685, 5)}
+    sizes = {
+        "PIE": (680, 3, 68),
+        "Yale-3view": (165, 3, 15),
+        "mfeat": (2000, 6, 10),
+        "BBC": (685, 4, 5),
+    }
     known = (*runs.BASELINES, *runs.PEERS, *runs.LIBRARIES, *incomplete.BASELINES)
     known += (runs.SUGGESTED, runs.SURE)
     seen = set()
@@ -282,7 +290,8 @@ def test_every_listed_run_can_be_made():
         text = json.dumps([one.dataset, one.settings], sort_keys=True, allow_nan=False)
         if one.method == "DMAC" and one.dataset in sizes and text not in seen:
             seen.add(text)
-            solver_of(runs.recipe_of(one.settings)).effective(*sizes[one.dataset])
+            n, n_views, c = sizes[one.dataset]
+            solver_of(runs.recipe_of(one.settings)).plan(n, [9] * n_views, c)
     assert len(seen) > 100
 
 

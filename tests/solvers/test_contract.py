@@ -14,8 +14,11 @@ def test_a_recipe_names_its_solver():
     for recipe, kind in ((REVISED, NetworkSolver), (CLOSED_FORM, SpectralSolver)):
         solver = solver_of(recipe)
         assert type(solver) is kind and solver.recipe is recipe
-    assert solver_of(RELEASED).epochs == {"PretrainRecord": 1000, "EpochRecord": 50}
-    assert solver_of(CLOSED_FORM).stages == 3
+    assert solver_of(RELEASED).plan(100, (7,), 3).epochs == {
+        "PretrainRecord": 1000,
+        "EpochRecord": 50,
+    }
+    assert solver_of(CLOSED_FORM).plan(100, (7,), 3).n_steps == 3
 
 
 @pytest.mark.parametrize(
@@ -30,13 +33,14 @@ def test_a_recipe_names_its_solver():
         ),
         # d = c, at most 2 c columns a view.
         (REVISED, {"hidden_dim": 5}, (7, 2), 5 * (6 + 3) + 5 * (2 + 3) + 11 * (6 + 2)),
-        # Three passes over the anchors, 2 c whitened columns and 128 plain ones, six sets.
-        (CLOSED_FORM, {}, (200, 5), 3 * 11 * (6 + 128 + 5 + 5) * 6),
+        # Three passes over the anchors, three sets: 2 c whitened columns, 128 plain, 50 scaled.
+        (CLOSED_FORM, {}, (200, 5), 3 * 11 * (6 + 128 + 50 + 3 * 5) * 3),
     ],
     ids=["released", "revised", "closed form"],
 )
 def test_work_is_that_of_encoders_and_distances(base, changes, dims, work):
-    assert solver_of(dataclasses.replace(base, **changes)).work(100, dims, 11, 3) == 100 * work
+    recipe = dataclasses.replace(base, n_anchors=11, **changes)
+    assert solver_of(recipe).plan(100, dims, 3).work == work
 
 
 @pytest.mark.parametrize(
@@ -60,14 +64,14 @@ def test_anchors_that_do_not_fit_are_refused_with_advice(sizes, advice):
 )
 def test_of_few_samples_the_closed_form_chooses_anchors_and_neighbours(n, c, m, k):
     solver = solver_of(CLOSED_FORM)
-    effective, found = solver.effective(n, c)
-    assert found == m and effective.recipe.n_neighbors == k
-    assert (effective.recipe is CLOSED_FORM) == (n >= 12) and solver.recipe is CLOSED_FORM
+    plan = solver.plan(n, (9,), c)
+    assert plan.n_anchors == m and plan.recipe.n_neighbors == k
+    assert (plan.recipe is CLOSED_FORM) == (n >= 12) and solver.recipe is CLOSED_FORM
 
 
 def test_fewer_than_two_samples_a_cluster_are_too_few():
     solver = solver_of(CLOSED_FORM)
-    assert solver.effective(19, 10)[1] == 9  # of more samples it is no matter
+    assert solver.plan(19, (9,), 10).n_anchors == 9  # of more samples it is no matter
     fixed = solver_of(dataclasses.replace(CLOSED_FORM, n_anchors=5))
     for one, n, c, message in (
         (solver, 5, 3, "at least two a cluster, 6, or ask for at most 2 clus"),
@@ -75,4 +79,4 @@ def test_fewer_than_two_samples_a_cluster_are_too_few():
         (fixed, 11, 2, "5 anchors are too few for 5 neighbours"),
     ):
         with pytest.raises(ValueError, match=message):
-            one.effective(n, c)
+            one.plan(n, (9,), c)

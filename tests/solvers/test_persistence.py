@@ -14,6 +14,7 @@ from dmac.recipes import REVISED
 from dmac.solvers.persistence import FORMAT, NAME
 
 MODELS = Path(__file__).parent / "models_0_1_0"
+OF_0_2_0 = Path(__file__).parent / "models_0_2_0/closed_form.safetensors"
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +112,19 @@ def test_models_of_0_1_0_come_back_as_the_class_of_their_recipe(
     again = saved(model)
     assert vars(again).keys() == vars(model).keys() and again.recipe_ == model.recipe_
     np.testing.assert_array_equal(again.predict(views), model.labels_)
+
+
+def test_a_model_of_0_2_0_that_kept_the_lengths_of_rows_predicts_as_it_did(tmp_path, saved):
+    """Answers of three groups on a scale, whose lengths a guard kept, and a narrow view."""
+    shutil.copy(OF_0_2_0, tmp_path / NAME)
+    assert read_tensors(tmp_path / NAME)[1]["version"] == "0.2.0"
+    rng, y = np.random.default_rng(0), np.arange(45) % 3
+    answers = 3 + 1.5 * (y - 1)[:, None] + 0.5 * rng.normal(size=(45, 8))
+    narrow = y[:, None] * [[4.0, -3.0]] + rng.normal(size=(45, 2))
+    views = [np.rint(answers).clip(1, 5), narrow.round(1)]
+    model = dmac.load_model(tmp_path)
+    for fitted in (model, saved(model)):
+        assert fitted.recipe_.levels == "both" and fitted.pipelines_[0].widths_ == (1, 9)
+        np.testing.assert_array_equal(fitted.predict(views), fitted.labels_)
+        assert dmac.scores(y, fitted.labels_)["acc"] == 1
+        np.testing.assert_allclose(fitted.transform(views), fitted.embedding_, atol=1e-5)

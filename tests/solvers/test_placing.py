@@ -11,16 +11,16 @@ from helpers import accuracy as acc
 from helpers import planted as in_double
 
 import dmac
+from dmac import estimators
 from dmac.closed_form.solver import SpectralSolver
 from dmac.data import source
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.levels import LevelPipeline
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers import placing
 from dmac.solvers.preparing import prepare
 
-LEVELS = dict(levels="all", scaled_weight="both")
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0, **LEVELS)
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
 
 
 def planted(n=600):
@@ -46,12 +46,13 @@ def fit(views, recipe=PART, c=3, **more):
     ],
 )
 def test_how_many_are_fitted(n, c, changes, fitted):
-    assert SpectralSolver(dataclasses.replace(CLOSED_FORM, **changes)).n_fitted(n, c) == fitted
+    recipe = dataclasses.replace(CLOSED_FORM, **changes)
+    assert SpectralSolver(recipe).plan(n, (9,), c).n_fitted == fitted
 
 
 def test_more_clusters_than_samples_are_refused():
     with pytest.raises(ValueError, match="n_clusters is 2000"):
-        SpectralSolver(CLOSED_FORM).n_fitted(1000, 2000)
+        SpectralSolver(CLOSED_FORM).plan(1000, (9,), 2000)
 
 
 def test_all_samples_are_placed_as_new_ones_are(saved, monkeypatch):
@@ -93,8 +94,8 @@ def test_views_on_disk_give_what_those_in_memory_give(kind, on_disk, monkeypatch
 
 def test_a_part_and_blocks_are_all_that_is_read_of_a_view_in_memory(monkeypatch):
     monkeypatch.setattr(source, "_NUMBERS", 800)
-    original = source.ArraySource.read
-    with patch.object(source.ArraySource, "read", autospec=True, side_effect=original) as read:
+    original = source.ArrayView.read
+    with patch.object(source.ArrayView, "read", autospec=True, side_effect=original) as read:
         fit(planted()[0])
     slices = [rows for (_, rows), _ in read.call_args_list]
     assert max(rows.stop - rows.start for rows in slices) <= 800 // 3
@@ -128,7 +129,8 @@ def test_the_score_of_many_samples_is_that_of_a_part_of_them(monkeypatch, on_dis
     views, _ = planted()
     model = fit(views)
     whole = model.score(views)
-    monkeypatch.setattr(SpectralSolver, "n_fitted", lambda self, n, c: 300)
+    few = dataclasses.replace(CLOSED_FORM, fit_samples=300, fit_of_cluster=0)
+    monkeypatch.setattr(estimators, "CLOSED_FORM", few)
     part = model.score(views)
     assert part != whole and abs(part - whole) < 0.1
     assert model.score(on_disk("npy", views)) == pytest.approx(part)
@@ -149,7 +151,7 @@ def of_whole_and_part(x, order):
     """The pipelines of a view that is fitted, and of one of which some samples are."""
     whole, part = (LevelPipeline(True, "all", 3, 0.03, 4) for _ in range(2))
     whole.fit_transform(x)
-    prepare(as_sources([x]), [part], order, torch.device("cpu"), torch.float64)
+    prepare(as_views([x]), [part], order, torch.device("cpu"), torch.float64)
     return whole, part
 
 
@@ -184,15 +186,17 @@ def test_narrow_views_get_their_directions_from_the_moments_of_all(monkeypatch):
 
 @pytest.mark.parametrize("votes", [0, 1, 2])
 def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, generator, monkeypatch):
-    recipe = dataclasses.replace(PART, vote_rounds=votes, guard=0.0)
+    recipe = dataclasses.replace(PART, vote_rounds=votes, guard=0.0, n_anchors=40, anchor_sets=6)
+    views = as_views([x[:150] for x in planted()[0]])
+    plan = SpectralSolver(recipe).plan(150, [x.shape[1] for x in views], 3)
     prepared = prepare(
-        as_sources([x[:150] for x in planted()[0]]),
-        SpectralSolver(recipe).pipelines(3, 3),
+        views,
+        plan.pipelines,
         np.arange(150),
         torch.device("cpu"),
         torch.float64,
     )
-    outcome = SpectralSolver(recipe).solve(prepared, 3, 40, generator)
+    outcome = SpectralSolver(recipe).solve(prepared, plan, generator)
     model, z = outcome.model, outcome.model.embed_new(prepared.views)[0]
     assert len(model.stages) == 1 + votes
     monkeypatch.setattr("dmac.closed_form.model._LINEAR", 0.0)

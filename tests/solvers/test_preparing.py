@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from helpers import positive_views
 
-from dmac.data.checks import as_sources
+from dmac.data.checks import as_views
 from dmac.data.levels import LevelPipeline
 from dmac.solvers import preparing
 
@@ -15,11 +15,11 @@ def test_views_that_are_prepared_leave_the_list_if_asked():
     for release in (False, True):
         views = positive_views(60, (7, 4))
         views[0][5] = 0
-        kept = as_sources(views)
+        kept = as_views(views)
         pipelines = [LevelPipeline(True, "both", 3, 0.1, 4) for _ in kept]
         given = order, torch.device("cpu"), torch.float64
         found.append(preparing.prepare(kept, pipelines, *given, release=release).views)
-        assert [x is None for x in kept] == [release] * 2
+        assert [len(x.values) == 0 for x in kept] == [release] * 2
     for one, other in zip(*found):
         assert torch.equal(one, other)
 

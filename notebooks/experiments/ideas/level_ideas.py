@@ -48,8 +48,8 @@ class NormalScores(ScaledColumns):
 class LevelIdeaSolver(SpectralSolver):
     """The spectral solver with such levels."""
 
-    def pipelines(self, n_views, n_clusters):
-        made = super().pipelines(n_views, n_clusters)
-        for pipeline in made if self.recipe.normal_scores else ():
+    def plan(self, n_samples, widths, n_clusters):
+        plan = super().plan(n_samples, widths, n_clusters)
+        for pipeline in plan.pipelines if self.recipe.normal_scores else ():
             pipeline.scaled_level = NormalScores
-        return made
+        return plan

@@ -61,9 +61,9 @@ class SpectralIdeaSolver(SpectralSolver):
         if self.recipe.refinement == "none":
             return super().voted(fit, drawn, graph, first)
         refined = list(self.refined(fit, drawn, first))
-        _, second, *others = super().voted(fit, refined, graph, first)
-        stage = dataclasses.replace(second.stage, base=[one.sets for one in refined])
-        return [first, dataclasses.replace(second, stage=stage), *others]
+        stages, last = super().voted(fit, refined, graph, first)
+        stages[1] = dataclasses.replace(stages[1], base=[one.sets for one in refined])
+        return stages, last
 
     def refined(self, fit, drawn, first):
         """The blocks with other anchor sets, whose anchors the outcome without votes trains."""

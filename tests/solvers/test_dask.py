@@ -14,11 +14,10 @@ from helpers import planted, python
 import dmac
 from dmac import estimators
 from dmac.data import source
-from dmac.data.dask_views import dask_views
+from dmac.data.checks import as_views
 from dmac.recipes import CLOSED_FORM
 
-LEVELS = dict(levels="all", scaled_weight="both")
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0, **LEVELS)
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
 N, DIMS = 1200, (8, 12, 3)
 # Dask keeps threads and sockets of its own, and closes some of them late.
 pytestmark = [
@@ -159,7 +158,7 @@ def test_large_chunks_are_cut_and_alike_ones_stay(monkeypatch, views):
     chunks = model.predict(lazy(views[:2], ((350, 8), (1200, 5)))).chunks
     assert chunks == ((88, 88, 87, 87) * 3 + (75, 75),)
     given = lazy(views[:2], ((100, 8), (100, 12)))
-    assert all(view.values is x for view, x in zip(dask_views(given, None), given))
+    assert all(view.values is x for view, x in zip(as_views(given, lazy=True), given))
 
 
 def test_few_samples_are_all_fitted(views):
