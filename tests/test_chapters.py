@@ -31,7 +31,7 @@ def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
     assert "experiments" not in packages
 
 
-def test_chapters_16_and_17_read_what_the_stored_runs_say():
+def test_pages_read_what_the_stored_runs_say():
     stored = json.loads(repair.FILE.read_text(encoding="utf-8"))
     again = json.loads(json.dumps(repair.tables(evidence.read_runs())))
     assert stored == again, "run python -m experiments.repair in notebooks/"
