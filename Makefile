@@ -121,7 +121,7 @@ lint: $(READY)
 ELSEWHERE := api book browser drawings faults fold_modules fuzz launch_buttons moving notebooks \
     number_record portable print_book project repeat_runs show_checks soak \
     write_concordance
-CORE_TESTS := tests/closed_form tests/data tests/compute tests/solvers \
+CORE_TESTS := tests/agc tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
 coverage: $(READY)

@@ -22,10 +22,10 @@ from dmac._version import VERSION
 
 if TYPE_CHECKING:  # what on_demand finds, for those who read a program without running it
     from dmac import (  # noqa: I001  # one list, not a line for each
+        agc as agc,
         anchor_graph as anchor_graph,
         anchors as anchors,
         baselines as baselines,
-        closed_form as closed_form,
         command_line as command_line,
         compute as compute,
         consistency as consistency,

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dmac._types import Array, Flags, Floats, Integers, PathLike, Views
 from dmac._warn import warn
-from dmac.closed_form.votes import markov_stability
+from dmac.agc.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.progress_bar import shown
 from dmac.compute.threads import threads_for
@@ -392,14 +392,14 @@ class AnchorGraphClustering(MultiViewEstimator):
     r"""Anchor-graph clustering: averaged anchor graphs, a spectral filter, guarded votes.
 
     Nothing is trained: labels come from the leading eigenvectors of a graph that is averaged over
-    anchor sets and over the views (:mod:`dmac.closed_form.solver`).
+    anchor sets and over the views (:mod:`dmac.agc.solver`).
 
     Where a scikit-learn estimator takes one array, this one takes a list of v views with the same
     n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
     two-dimensional array is one view. Several data frames are lined up by their index, and what
     comes out is in the order of the first, then of the names that the next ones add
     (:mod:`dmac.data.names`). A memory map, an HDF5 data set or a Zarr array stays on disk
-    (:mod:`dmac.compute.streaming`). Samples may lack views (:mod:`dmac.closed_form.completion`).
+    (:mod:`dmac.compute.streaming`). Samples may lack views (:mod:`dmac.agc.completion`).
     Dask arrays are computed in tasks (the notes say how).
 
     Parameters
@@ -434,25 +434,25 @@ class AnchorGraphClustering(MultiViewEstimator):
         Centres of the final k-means, by which `predict` decides.
     membership_ : numpy.ndarray of shape (n, c)
         How sure the labels are: the share of a sample's links in the averaged graph that end in
-        each cluster (:func:`dmac.closed_form.membership.memberships`). Rows sum to 1. It ranks
+        each cluster (:func:`dmac.agc.membership.memberships`). Rows sum to 1. It ranks
         samples, and is no probability of being right: "Your own data" in the book measures it.
         Where a part of Dask arrays was fitted, neither this nor the next; `predict_proba` gives it.
     confidence_ : numpy.ndarray of shape (n,)
         The membership of each sample in its own cluster.
     view_agreement_ : numpy.ndarray of shape (v,)
         How far each view's own graph supports the clusters of all, up to 1
-        (:func:`dmac.closed_form.support.view_agreement`). A view far below the others says
+        (:func:`dmac.agc.support.view_agreement`). A view far below the others says
         something else. It is high for a view that decides alone, too; the next attribute tells. A
         view answers for the samples that have it.
     support_of_others_ : numpy.ndarray of shape (v,)
         How far the graphs of the *other* views support the clusters, the mean of these views'
         support: 1 fully, 0 no more than by chance, so it may be just below 0
-        (:func:`dmac.closed_form.support.view_support`). Near 0 the clusters are those of this view
+        (:func:`dmac.agc.support.view_support`). Near 0 the clusters are those of this view
         alone, and `fit` warns. For two views it is what the other one says; nan for one view and
         for ``blocks="joint"``.
     n_missing_ : numpy.ndarray of shape (v,), int64
         How many of the samples lack each view.
-    model_ : dmac.closed_form.model.SpectralModel
+    model_ : dmac.agc.model.SpectralModel
         What embeds samples.
     recipe_ : dmac.recipes.SpectralRecipe
         What the fit used. Of fewer samples than the recipe has anchors for its k neighbours, where

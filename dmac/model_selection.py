@@ -15,11 +15,11 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from dmac._types import Array, Floats, Views
-from dmac.closed_form.anchor_sets import Drawn, draw_graphs
-from dmac.closed_form.averaged_graph import AveragedGraph, averaged
-from dmac.closed_form.blocks import Block, blocks_of, single_view_blocks
-from dmac.closed_form.completion import is_needed, present_views, with_graphs
-from dmac.closed_form.votes import unit_rows
+from dmac.agc.anchor_sets import Drawn, draw_graphs
+from dmac.agc.averaged_graph import AveragedGraph, averaged
+from dmac.agc.blocks import Block, blocks_of, single_view_blocks
+from dmac.agc.completion import is_needed, present_views, with_graphs
+from dmac.agc.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.checks import as_views, check_no_views, check_seed
@@ -61,7 +61,7 @@ def averaged_graph(
 
     Returns
     -------
-    dmac.closed_form.averaged_graph.AveragedGraph
+    dmac.agc.averaged_graph.AveragedGraph
         Its rows in the order of the samples.
     """
     blocks = _blocks(views, _plan(views, n_clusters).pipelines)

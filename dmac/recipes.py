@@ -92,7 +92,7 @@ class BaseRecipe:
         NON_NEGATIVE,
         """
         Length of the rows of a vote beside the views (:eq:`eq:vote-graph`;
-        :mod:`dmac.closed_form.votes`). A network's vote is the unit rows of the current Z, in a
+        :mod:`dmac.agc.votes`). A network's vote is the unit rows of the current Z, in a
         graph of its own with anchors that are random samples, drawn anew every epoch.""",
     )
 
@@ -319,7 +319,7 @@ class SpectralRecipe(BaseRecipe):
     TypeError: SpectralRecipe.__init__() got an unexpected keyword argument 'epochs'
     """
 
-    solver: ClassVar[str] = "dmac.closed_form.solver:SpectralSolver"
+    solver: ClassVar[str] = "dmac.agc.solver:SpectralSolver"
 
     levels: str = choice(
         "both",
@@ -334,7 +334,7 @@ class SpectralRecipe(BaseRecipe):
         one_of("joint", "views", "both"),
         """
         Graphs of all views side by side, of each view, or of both
-        (:func:`dmac.closed_form.blocks.blocks_of`).""",
+        (:func:`dmac.agc.blocks.blocks_of`).""",
     )
     level_weight: str = choice(
         "spread",
@@ -358,14 +358,14 @@ class SpectralRecipe(BaseRecipe):
         """
         Weight of a view: a number for each; or the same for all; or, of three views and more, how
         far the others'
-        graphs support its own (:func:`dmac.closed_form.support.view_weights`).""",
+        graphs support its own (:func:`dmac.agc.support.view_weights`).""",
     )
     filter: str = choice(
         "resolvent",
         one_of("cut", "resolvent"),
         """
         Eigenvectors with equal weight up to column c, or with weights that fall with the
-        eigenvalue (:func:`dmac.closed_form.votes.column_weights`).""",
+        eigenvalue (:func:`dmac.agc.votes.column_weights`).""",
     )
     filter_power: float = choice(2.0, POSITIVE, "The power p of the resolvent.")
     filter_offset: float = choice(0.5, POSITIVE, "Its offset.")
@@ -375,14 +375,14 @@ class SpectralRecipe(BaseRecipe):
         "Eigenvectors that are computed: so many times c, at most c and the next.",
     )
     filter_extra: int = choice(50, at_least(1), "See ``filter_factor``.")
-    vote_rounds: int = choice(0, at_least(0), "Rounds of votes (:mod:`dmac.closed_form.votes`).")
+    vote_rounds: int = choice(0, at_least(0), "Rounds of votes (:mod:`dmac.agc.votes`).")
     vote_form: str = choice(
         "both",
         one_of("flat", "filtered", "learned", "both"),
         """
         What votes: the first c eigenvectors with equal weight, the filtered rows, c linear
         functions of all features that are learned on the graph
-        (:func:`dmac.closed_form.votes.learned_map`), or the last two, each with a graph of its
+        (:func:`dmac.agc.votes.learned_map`), or the last two, each with a graph of its
         own.""",
     )
     vote_ridge: float = choice(0.1, POSITIVE, "The ridge of the learned functions.")
@@ -483,13 +483,13 @@ REVISED = NetworkRecipe(
 #: REVISED as it was in November 2026, for stored runs and scripts that shall stay what they are.
 REVISED_2026_11 = replace(REVISED, name="revised_2026_11")
 
-#: Clustering without a network (:mod:`dmac.closed_form.solver`), one setting for all data;
+#: Clustering without a network (:mod:`dmac.agc.solver`), one setting for all data;
 #: chapter 12 derives it, chapter 13 measures it. It averages graphs of three levels of features, of
 #: all views and of each. Levels count as far as halves of a view's columns tell each other
 #: (:mod:`dmac.data.levels`), and three views or more as far as they support each other
-#: (:func:`dmac.closed_form.support.view_weights`). A filter takes the place of the cut at c
-#: eigenvectors (:func:`dmac.closed_form.votes.column_weights`). The filtered rows and a learned
-#: linear map vote once (:mod:`dmac.closed_form.votes`), and a guard refuses the votes where they
+#: (:func:`dmac.agc.support.view_weights`). A filter takes the place of the cut at c
+#: eigenvectors (:func:`dmac.agc.votes.column_weights`). The filtered rows and a learned
+#: linear map vote once (:mod:`dmac.agc.votes`), and a guard refuses the votes where they
 #: merge what the graph holds apart. The book's Record has the protocol by which the third level was
 #: chosen.
 CLOSED_FORM = SpectralRecipe(

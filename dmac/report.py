@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from dmac._types import Array, Integers, Views
 from dmac._version import VERSION
 from dmac._warn import ViewWarning, warn
-from dmac.closed_form.votes import unit_rows
+from dmac.agc.votes import unit_rows
 from dmac.data.checks import as_views
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView

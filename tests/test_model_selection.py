@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dmac
-from dmac.closed_form.averaged_graph import AveragedGraph
-from dmac.closed_form.votes import markov_stability
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.votes import markov_stability
 from dmac.compute.kmeans import kmeans
 from dmac.data.checks import as_views
 from dmac.model_selection import CRITERIA, _stability, averaged_graph, suggest_n_clusters

@@ -9,8 +9,8 @@ import torch
 from helpers import ROOT, sources
 from sklearn.metrics import mutual_info_score
 
+from dmac.agc.votes import column_weights
 from dmac.anchor_graph import anchor_graph
-from dmac.closed_form.votes import column_weights
 from dmac.consistency import mutual_information_joint
 from dmac.recipes import CLOSED_FORM
 

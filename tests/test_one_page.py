@@ -10,12 +10,12 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 
 import dmac
+from dmac.agc.anchor_sets import Drawn
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.blocks import Block
+from dmac.agc.support import view_weights
+from dmac.agc.votes import filtered, learned_map, markov_stability, unit_rows
 from dmac.anchor_graph import anchor_graph
-from dmac.closed_form.anchor_sets import Drawn
-from dmac.closed_form.averaged_graph import AveragedGraph
-from dmac.closed_form.blocks import Block
-from dmac.closed_form.support import view_weights
-from dmac.closed_form.votes import filtered, learned_map, markov_stability, unit_rows
 from dmac.compute.distances import squared_distances
 from dmac.data.levels import LevelPipeline
 from dmac.network import Network

@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.utils.extmath import randomized_svd
 
 import dmac
-from dmac.closed_form.solver import SpectralSolver
+from dmac.agc.solver import SpectralSolver
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
 from dmac.peers.base import dense

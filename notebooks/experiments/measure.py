@@ -14,9 +14,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from dmac.closed_form.anchor_sets import known
-from dmac.closed_form.membership import memberships
-from dmac.closed_form.model import SpectralModel
+from dmac.agc.anchor_sets import known
+from dmac.agc.membership import memberships
+from dmac.agc.model import SpectralModel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE

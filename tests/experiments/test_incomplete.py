@@ -32,7 +32,7 @@ def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
     np.testing.assert_array_equal(same.toarray(), given[1])
     model = dmac.AnchorGraphClustering(10, ours, 0, "cpu").fit(given)
     assert model.model_.completion is None
-    monkeypatch.setattr("dmac.closed_form.solver.is_needed", lambda present: False)
+    monkeypatch.setattr("dmac.agc.solver.is_needed", lambda present: False)
     same = dmac.AnchorGraphClustering(10, CLOSED_FORM_0_2, 0, "cpu").fit_predict(given)
     np.testing.assert_array_equal(same, model.labels_)
 

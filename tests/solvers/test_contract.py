@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from dmac.closed_form.solver import SpectralSolver
+from dmac.agc.solver import SpectralSolver
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import check_anchors, solver_of
 from dmac.solvers.network_solver import NetworkSolver

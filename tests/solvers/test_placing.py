@@ -12,7 +12,7 @@ from helpers import planted as in_double
 
 import dmac
 from dmac import estimators
-from dmac.closed_form.solver import SpectralSolver
+from dmac.agc.solver import SpectralSolver
 from dmac.data import source
 from dmac.data.checks import as_views
 from dmac.data.levels import LevelPipeline
@@ -199,7 +199,7 @@ def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, generat
     outcome = SpectralSolver(recipe).solve(prepared, plan, generator)
     model, z = outcome.model, outcome.model.embed_new(prepared.views)[0]
     assert len(model.stages) == 1 + votes
-    monkeypatch.setattr("dmac.closed_form.model._LINEAR", 0.0)
+    monkeypatch.setattr("dmac.agc.model._LINEAR", 0.0)
     few = model.of_part(prepared.views, outcome.z)
     (stage,) = few.stages
     assert not stage.ballots and [len(s.u) for s in stage.base] == 3 * [2] + 9 * [1]
@@ -207,7 +207,7 @@ def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, generat
     # Every graph keeps the constant vector, and that without votes is a third of a graph with two.
     constant = (3 if votes else 1) ** -0.5 / 150**0.5
     np.testing.assert_allclose(few.samples(prepared.views)[2][:, 0], constant, rtol=1e-6)
-    monkeypatch.setattr("dmac.closed_form.model._FEWER", 1)
+    monkeypatch.setattr("dmac.agc.model._FEWER", 1)
     all_sets = model.of_part(prepared.views, outcome.z).embed_new(prepared.views)[0]
     assert (all_sets * z).sum(1).mean() > (0.95 if votes else 1 - 1e-12)
 
@@ -227,7 +227,7 @@ def test_the_linear_map_helps_where_samples_say_little_and_costs_rings_nothing(m
     noisy, labels = in_double(1200, 4, (12, 12, 12), 1, 1.8)
     model = fit(noisy, recipe, 4)
     assert model.model_.linear is not None
-    monkeypatch.setattr("dmac.closed_form.model._LINEAR", 0.0)
+    monkeypatch.setattr("dmac.agc.model._LINEAR", 0.0)
     assert acc(labels, model.labels_) > acc(labels, model.predict(noisy))
 
 

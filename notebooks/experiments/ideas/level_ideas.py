@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dmac._parameters import FLAG, choice, documented
-from dmac.closed_form.solver import SpectralSolver
+from dmac.agc.solver import SpectralSolver
 from dmac.data.levels import ScaledColumns
 from dmac.data.linalg import as_dense
 from dmac.recipes import SpectralRecipe

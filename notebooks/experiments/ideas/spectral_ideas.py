@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 
 from dmac._parameters import at_least, choice, documented, one_of
-from dmac.closed_form.anchor_sets import (
+from dmac.agc.anchor_sets import (
     Drawn,
     graph_on,
     joined_sets,
@@ -18,8 +18,8 @@ from dmac.closed_form.anchor_sets import (
     set_draws,
     whole_samples,
 )
-from dmac.closed_form.averaged_graph import AveragedGraph
-from dmac.closed_form.solver import SpectralSolver
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.solver import SpectralSolver
 from dmac.recipes import SpectralRecipe
 from experiments.ideas.refinement import FORMS, Targets, refine, soft_assignments
 

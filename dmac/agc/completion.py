@@ -24,7 +24,7 @@ from torch import Tensor
 
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
-from dmac.closed_form.blocks import in_one, patterns, with_values
+from dmac.agc.blocks import in_one, patterns, with_values
 from dmac.data.whitening import RowNormalizer
 
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
@@ -65,7 +65,7 @@ def is_needed(present: Flags) -> bool:
     """Whether fewer than half of the samples have all views.
 
     With more, the anchors of the joint graphs come from whole samples, and the others are compared
-    in what they have (:func:`dmac.closed_form.anchor_sets.draw_sets`).
+    in what they have (:func:`dmac.agc.anchor_sets.draw_sets`).
     """
     return 2 * int(present.all(1).sum()) < len(present)
 
@@ -208,7 +208,7 @@ class Completion:
     values : numpy.ndarray of shape (K,)
         Eigenvalues of the average of the single views' graphs.
     lift : numpy.ndarray of shape (M, K)
-        Its eigenvectors; see :class:`dmac.closed_form.model.Stage`.
+        Its eigenvectors; see :class:`dmac.agc.model.Stage`.
     directions : Directions
         Of the views' first levels.
     maps : list of v numpy.ndarray of shape (K + q + 1, r_a)

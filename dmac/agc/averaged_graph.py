@@ -23,7 +23,7 @@ from dmac.compute.lanczos import leading_eigenpairs
 from dmac.compute.threads import blas_alone
 
 if TYPE_CHECKING:
-    from dmac.closed_form.anchor_sets import Drawn
+    from dmac.agc.anchor_sets import Drawn
 
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
 # of them to find, Lanczos is faster from 800 samples on.

@@ -1,6 +1,6 @@
 """What a fitted closed form keeps, and how it embeds new samples: the fit, row by row, again.
 
-Chapter 12 of the book derives it; :mod:`dmac.closed_form.solver` fits it.
+Chapter 12 of the book derives it; :mod:`dmac.agc.solver` fits it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Integers, Matrix
-from dmac.closed_form.anchor_sets import AnchorSets, Drawn, placed
-from dmac.closed_form.averaged_graph import average, averaged
-from dmac.closed_form.blocks import (
+from dmac.agc.anchor_sets import AnchorSets, Drawn, placed
+from dmac.agc.averaged_graph import average, averaged
+from dmac.agc.blocks import (
     beside,
     blocks_of,
     joint_blocks,
     side_by_side,
     single_view_blocks,
 )
-from dmac.closed_form.completion import Completion, ridge_map
-from dmac.closed_form.membership import memberships
-from dmac.closed_form.votes import ballot, filtered, ratio_rows, unit_rows, voters
+from dmac.agc.completion import Completion, ridge_map
+from dmac.agc.membership import memberships
+from dmac.agc.votes import ballot, filtered, ratio_rows, unit_rows, voters
 from dmac.compute.files import leaves
 from dmac.data.levels import LEVELS, LevelPipeline
 from dmac.recipes import SpectralRecipe
@@ -46,7 +46,7 @@ class Ballot:
     sets : list of AnchorSets
         Of every block, with the ballot beside it.
     learned : numpy.ndarray of shape (r + 1, c) or None
-        From :func:`dmac.closed_form.votes.learned_map`.
+        From :func:`dmac.agc.votes.learned_map`.
     """
 
     sets: list[AnchorSets]
@@ -63,7 +63,7 @@ class Stage:
         Eigenvalues, largest first.
     lift : numpy.ndarray of shape (M, K)
         From a sample's row of the factor to its row of the eigenvectors
-        (:meth:`dmac.closed_form.averaged_graph.AveragedGraph.eigenpairs`).
+        (:meth:`dmac.agc.averaged_graph.AveragedGraph.eigenpairs`).
     base : list of AnchorSets
         Of every block, without a ballot; empty where those of the stage before stand.
     ballots : list of Ballot
@@ -90,24 +90,24 @@ class SpectralModel:
         The first graph, then one for every round of votes that was kept; `of_part` says which a
         model of a part has.
     ends : numpy.ndarray of shape (M, c)
-        See :func:`dmac.closed_form.membership.link_ends`.
+        See :func:`dmac.agc.membership.link_ends`.
     stabilities : tuple of float
         Markov stability of the labels without votes and with them, on the graph without; one
         number where the recipe has no votes.
     agreement : numpy.ndarray of shape (v,)
-        See :func:`dmac.closed_form.support.view_agreement`.
+        See :func:`dmac.agc.support.view_agreement`.
     support : numpy.ndarray of shape (v,)
-        See :func:`dmac.closed_form.support.view_support`.
+        See :func:`dmac.agc.support.view_support`.
     missing : numpy.ndarray of shape (v,), int64
         How many fitted samples lack each view.
-    completion : dmac.closed_form.completion.Completion, optional
+    completion : dmac.agc.completion.Completion, optional
         What fills in missing views for the graphs of all views.
     weights : numpy.ndarray of shape (v,), optional
-        See :func:`dmac.closed_form.support.view_weights`; equal if not given. With them, as with a
+        See :func:`dmac.agc.support.view_weights`; equal if not given. With them, as with a
         completion, the anchor sets of all views come before those of single ones.
     cut : bool
         Whether samples are embedded by the first c eigenvectors alone
-        (:func:`dmac.closed_form.votes.ratio_rows`), since the filter loses small groups.
+        (:func:`dmac.agc.votes.ratio_rows`), since the filter loses small groups.
     linear : numpy.ndarray of shape (r + 1, K), optional
         Of a model of a part: a linear map from all features and 1 to the filtered rows.
     """
@@ -209,7 +209,7 @@ class SpectralModel:
         estimates the whole, but for its length: the model keeps a third of the sets of every block
         without a ballot, weighed for all. What that and a part lose where single samples say
         little, a linear map from all features to z wins back: it is an average over all samples of
-        the part (:func:`dmac.closed_form.completion.ridge_map`).
+        the part (:func:`dmac.agc.completion.ridge_map`).
         """
         base, fill, linear = self.stages[0].base, self.completion, None
         ends, stages = _lift_of_first(base, self.ends), list[Stage]()

@@ -10,8 +10,8 @@ from helpers import accuracy as acc
 from sklearn.exceptions import ConvergenceWarning
 
 import dmac
-from dmac.closed_form.averaged_graph import AveragedGraph
-from dmac.closed_form.solver import SpectralSolver
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.solver import SpectralSolver
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)

@@ -12,7 +12,7 @@ import numpy as np
 from dmac._types import Array, Integers, Matrix
 
 if TYPE_CHECKING:
-    from dmac.closed_form.averaged_graph import AveragedGraph
+    from dmac.agc.averaged_graph import AveragedGraph
 
 
 def link_ends(graph: AveragedGraph, labels: Integers, n_clusters: int) -> Array:

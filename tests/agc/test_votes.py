@@ -9,9 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmac.closed_form.anchor_sets import draw_sets
-from dmac.closed_form.averaged_graph import AveragedGraph, average
-from dmac.closed_form.votes import (
+from dmac.agc.anchor_sets import draw_sets
+from dmac.agc.averaged_graph import AveragedGraph, average
+from dmac.agc.votes import (
     association,
     ballot,
     column_weights,

@@ -14,7 +14,7 @@ from helpers import planted, where
 from sklearn.metrics import adjusted_rand_score
 
 import dmac
-from dmac.closed_form.completion import (
+from dmac.agc.completion import (
     fill_in,
     fit_completion,
     is_needed,
@@ -236,7 +236,7 @@ def test_it_is_far_ahead_of_zeros(monkeypatch):
     given = where([x[::4] for x in data.views], present, 0)
     filled = fit(given, 10)
     assert filled.model_.completion is not None
-    monkeypatch.setattr("dmac.closed_form.solver.is_needed", lambda present: False)
+    monkeypatch.setattr("dmac.agc.solver.is_needed", lambda present: False)
     zeros = fit(given, 10)
     assert zeros.model_.completion is None
     accs = [acc(data.labels[::4], model.labels_) for model in (filled, zeros)]

@@ -12,9 +12,9 @@ import numpy as np
 
 from dmac._types import Array
 from dmac._warn import warn
-from dmac.closed_form.anchor_sets import Drawn
-from dmac.closed_form.averaged_graph import AveragedGraph
-from dmac.closed_form.votes import association
+from dmac.agc.anchor_sets import Drawn
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.votes import association
 from dmac.compute.threads import run_in_threads
 
 # Where one view decides alone: its own graph supports the clusters at least so far, and no other
@@ -58,9 +58,9 @@ def view_agreement(u: Array, graph: AveragedGraph, drawn: Iterable[Drawn], n_vie
     ----------
     u : numpy.ndarray of shape (n, q)
         Eigenvectors times the roots of the shares.
-    graph : dmac.closed_form.averaged_graph.AveragedGraph
+    graph : dmac.agc.averaged_graph.AveragedGraph
         Theirs.
-    drawn : list of dmac.closed_form.anchor_sets.Drawn
+    drawn : list of dmac.agc.anchor_sets.Drawn
         Of all blocks, without votes.
     n_views : int
 
@@ -103,7 +103,7 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
 
     Parameters
     ----------
-    drawn : list of dmac.closed_form.anchor_sets.Drawn
+    drawn : list of dmac.agc.anchor_sets.Drawn
         Of single views.
     n_views : int
         v.
@@ -144,7 +144,7 @@ def view_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
 
     .. math:: p_k = 1_k^T G_a 1_k / n_k , \qquad s = (\textstyle\sum_k p_k - 1) / (c - 1) ,
 
-    where s (:func:`dmac.closed_form.votes.association`) is 1 if no step leaves a cluster. Labels
+    where s (:func:`dmac.agc.votes.association`) is 1 if no step leaves a cluster. Labels
     dealt out at random have the mean :math:`s_0 = (\mathrm{Tr}\, G_a - 1) / (n - 1)`, since a step
     may end where it began. The support is :math:`(s - s_0) / (1 - s_0)`, the mean over the graphs
     of the view. A view answers for the samples that it has.
@@ -152,7 +152,7 @@ def view_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
     Parameters
     ----------
     labels : numpy.ndarray of shape (n,)
-    drawn : list of dmac.closed_form.anchor_sets.Drawn
+    drawn : list of dmac.agc.anchor_sets.Drawn
         Of all blocks, without votes.
     n_views : int
         v.

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from dmac._types import Matrix
+from dmac.agc.blocks import Block, patterns, with_values
 from dmac.anchor_graph import AnchorGraph
-from dmac.closed_form.blocks import Block, patterns, with_values
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.threads import run_in_threads
 from dmac.recipes import SpectralRecipe
@@ -50,7 +50,7 @@ class Drawn:
 
     Attributes
     ----------
-    block : dmac.closed_form.blocks.Block
+    block : dmac.agc.blocks.Block
     sets : AnchorSets
     factor : scipy.sparse.csr_matrix of shape (n, T m)
         Of the graph; see `draw_sets`.
@@ -217,7 +217,7 @@ def draw_graphs(
 
     Parameters
     ----------
-    blocks : iterable of dmac.closed_form.blocks.Block
+    blocks : iterable of dmac.agc.blocks.Block
     n_views : int
         v.
     recipe : dmac.recipes.SpectralRecipe

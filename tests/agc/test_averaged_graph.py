@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse
 import torch
 
+from dmac.agc import averaged_graph
+from dmac.agc.anchor_sets import draw_sets
+from dmac.agc.averaged_graph import AveragedGraph, average, csr_tensor, times
 from dmac.anchor_graph import anchor_graph
-from dmac.closed_form import averaged_graph
-from dmac.closed_form.anchor_sets import draw_sets
-from dmac.closed_form.averaged_graph import AveragedGraph, average, csr_tensor, times
 from dmac.compute.distances import squared_distances
 
 M, K = 12, 3

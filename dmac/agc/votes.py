@@ -22,7 +22,7 @@ from dmac.data.whitening import RowNormalizer
 from dmac.recipes import SpectralRecipe
 
 if TYPE_CHECKING:
-    from dmac.closed_form.averaged_graph import AveragedGraph
+    from dmac.agc.averaged_graph import AveragedGraph
 
 # Weight of the constant eigenvector in `ratio_rows`.
 _LEADS = 30.0
@@ -148,7 +148,7 @@ def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> 
     ----------
     features : numpy.ndarray of shape (n, r)
         H.
-    graph : dmac.closed_form.averaged_graph.AveragedGraph
+    graph : dmac.agc.averaged_graph.AveragedGraph
         G.
     c : int
     ridge : float
@@ -182,7 +182,7 @@ def association(graph: AveragedGraph, labels: Array, c: int) -> float:
 
     Parameters
     ----------
-    graph : dmac.closed_form.averaged_graph.AveragedGraph
+    graph : dmac.agc.averaged_graph.AveragedGraph
     labels : numpy.ndarray of shape (n,)
         Integers from 0.
     c : int
@@ -205,13 +205,13 @@ def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:
     .. math:: r_t(q) = \frac1n \sum_k 1_k^T G^t 1_k - \sum_k (n_k / n)^2,
 
     for an even time t as :math:`\|G^{t/2} 1_k\|^2`. Where samples have shares :math:`r_i` of the
-    graph (:class:`dmac.closed_form.averaged_graph.AveragedGraph`), the walk is that of
+    graph (:class:`dmac.agc.averaged_graph.AveragedGraph`), the walk is that of
     :math:`R^{-1} G`, and they are counted by :math:`r_i`.
     Source: Delvenne, Yaliraki and Barahona (2010).
 
     Parameters
     ----------
-    graph : dmac.closed_form.averaged_graph.AveragedGraph
+    graph : dmac.agc.averaged_graph.AveragedGraph
     labels : numpy.ndarray of shape (n,)
         Integers from 0.
     time : int

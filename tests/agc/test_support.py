@@ -9,10 +9,10 @@ import scipy.sparse
 from helpers import accuracy as acc
 
 import dmac
-from dmac.closed_form.anchor_sets import Drawn
-from dmac.closed_form.averaged_graph import AveragedGraph, average
-from dmac.closed_form.blocks import Block
-from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
+from dmac.agc.anchor_sets import Drawn
+from dmac.agc.averaged_graph import AveragedGraph, average
+from dmac.agc.blocks import Block
+from dmac.agc.support import view_agreement, view_support, view_weights, warn_of_one_view
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)

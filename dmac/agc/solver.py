@@ -15,10 +15,9 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 
 from dmac._types import Array, Flags, Matrix
-from dmac.anchors import n_anchors_for
-from dmac.closed_form.anchor_sets import AnchorSets, Drawn, draw_graphs
-from dmac.closed_form.averaged_graph import AveragedGraph, average, averaged
-from dmac.closed_form.blocks import (
+from dmac.agc.anchor_sets import AnchorSets, Drawn, draw_graphs
+from dmac.agc.averaged_graph import AveragedGraph, average, averaged
+from dmac.agc.blocks import (
     Block,
     beside,
     blocks_of,
@@ -27,7 +26,7 @@ from dmac.closed_form.blocks import (
     side_by_side,
     single_view_blocks,
 )
-from dmac.closed_form.completion import (
+from dmac.agc.completion import (
     Completion,
     fit_completion,
     is_needed,
@@ -36,10 +35,10 @@ from dmac.closed_form.completion import (
     warn_of_patterns,
     with_graphs,
 )
-from dmac.closed_form.membership import link_ends, memberships
-from dmac.closed_form.model import Ballot, SpectralModel, Stage
-from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
-from dmac.closed_form.votes import (
+from dmac.agc.membership import link_ends, memberships
+from dmac.agc.model import Ballot, SpectralModel, Stage
+from dmac.agc.support import view_agreement, view_support, view_weights, warn_of_one_view
+from dmac.agc.votes import (
     association,
     ballot,
     filtered,
@@ -49,6 +48,7 @@ from dmac.closed_form.votes import (
     ratio_rows,
     voters,
 )
+from dmac.anchors import n_anchors_for
 from dmac.compute.files import built, tree_of
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
@@ -89,13 +89,13 @@ class Fit:
         Draws all that is random, step after step.
     views : list of v tensors of shape (n, r_a)
         Prepared, and what is missing filled in, if it is.
-    blocks : list of dmac.closed_form.blocks.Block
+    blocks : list of dmac.agc.blocks.Block
         In which anchor sets are still to be drawn.
-    single : list of dmac.closed_form.anchor_sets.Drawn
+    single : list of dmac.agc.anchor_sets.Drawn
         Of single views, where they had to be drawn before.
     weights : numpy.ndarray of shape (v,) or None
         Of the views; None if they are equal.
-    completion : dmac.closed_form.completion.Completion or None
+    completion : dmac.agc.completion.Completion or None
         What has filled in.
     """
 
@@ -128,7 +128,7 @@ class Spectrum:
 
     Attributes
     ----------
-    stage : dmac.closed_form.model.Stage
+    stage : dmac.agc.model.Stage
         What new samples need of it.
     u : numpy.ndarray of shape (n, K)
         Eigenvectors, times the roots of the samples' shares.
@@ -213,9 +213,9 @@ class SpectralSolver(Solver):
         r"""Cluster prepared views by the eigenvectors of their averaged graph.
 
         1. Anchor sets in every block, and the averaged graph G
-           (:mod:`dmac.closed_form.averaged_graph`).
+           (:mod:`dmac.agc.averaged_graph`).
         2. The leading eigenvectors of G, weighed by the filter; unit rows; k-means.
-        3. Rounds of votes (:mod:`dmac.closed_form.votes`): graphs of the blocks with a ballot
+        3. Rounds of votes (:mod:`dmac.agc.votes`): graphs of the blocks with a ballot
            beside them join G in equal parts, and step 2 is done again on that.
         4. The guard: labels with votes are taken if their Markov stability on G is at least
            ``guard`` times that of the labels without.
@@ -395,7 +395,7 @@ class SpectralSolver(Solver):
 
         A group of few samples has an eigenvector of its own, but the filter's rows of unit length
         leave no more of it than of noise in a large group. Two things tell: the association of the
-        cut is much nearer to its bound (:func:`dmac.closed_form.votes.association`), and a gap
+        cut is much nearer to its bound (:func:`dmac.agc.votes.association`), and a gap
         follows the eigenvectors that it takes.
         """
         c, values = fit.n_clusters, first.stage.values

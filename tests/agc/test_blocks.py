@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from dmac.closed_form.blocks import (
+from dmac.agc.blocks import (
     Block,
     beside,
     blocks_of,

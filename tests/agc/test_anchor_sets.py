@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from dmac.closed_form.anchor_sets import draw_graphs, draw_sets, n_sets, rows_on
-from dmac.closed_form.averaged_graph import AveragedGraph
-from dmac.closed_form.blocks import Block
+from dmac.agc.anchor_sets import draw_graphs, draw_sets, n_sets, rows_on
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.blocks import Block
 from dmac.recipes import CLOSED_FORM
 
 M, K = 12, 3

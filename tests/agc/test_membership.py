@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import dmac
-from dmac.closed_form.averaged_graph import AveragedGraph
-from dmac.closed_form.membership import link_ends, memberships
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.membership import link_ends, memberships
 from dmac.recipes import CLOSED_FORM, RELEASED
 
 
