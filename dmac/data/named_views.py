@@ -136,9 +136,8 @@ def stem(file: Path) -> str:
 
 def number_of(count: int, what: str) -> str:
     """A number with its noun: "1 view", "2 views", "3 classes"."""
-    if count == 1:
-        return f"1 {what}"
-    return f"{count} {what}es" if what.endswith("s") else f"{count} {what}s"
+    plural = "es" if what.endswith("s") else "s"
+    return f"{count} {what}{plural if count != 1 else ''}"
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

@@ -216,14 +216,10 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     if view.samples == every:
         return view
     rows = np.array([places.get(name, -1) for name in every])
-    lacking = rows < 0
-    if view.lacking is not None:
-        lacking |= view.lacking[rows]
-    x = view.values
-    if not hasattr(x, "iloc"):
-        x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else np.asarray(x)
-    x = x.iloc[rows] if hasattr(x, "iloc") else x[rows]
-    return replace(view, values=x, samples=every, lacking=lacking)
+    as_rows = scipy.sparse.csr_matrix if scipy.sparse.issparse(view.values) else np.asarray
+    x = view.values.iloc if hasattr(view.values, "iloc") else as_rows(view.values)
+    lacking = (rows < 0) | (False if view.lacking is None else view.lacking[rows])
+    return replace(view, values=x[rows], samples=every, lacking=lacking)
 
 
 def _places(view: NamedView) -> dict[Any, int]:

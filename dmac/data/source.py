@@ -3,12 +3,17 @@
 Each kind of view is a class: arrays and sparse matrices in memory, arrays on disk, and Dask arrays,
 for which Dask is imported. :func:`dmac.data.checks.as_views` makes them of what users pass.
 
+What tells one data set from another, a hash of the numbers in its views, is here, too: by it a
+checkpoint and a stored run are found again.
+
 A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in memory as a whole.
 "The costs of a fit" in the book says what that costs.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -257,3 +262,27 @@ def checked_block(block: Array, where: str, start: int) -> Floats:
     """A block (b, d) whose first row has that number, as a task gets it: as float64."""
     numbers = np.arange(start, start + len(block))
     return checked_rows(np.asarray(block, dtype=np.float64), where, numbers, incomplete=True)
+
+
+def digest(matrices: Iterable[Matrix | View]) -> str:
+    """SHA-256 (64 hexadecimal digits) of arrays, CSR matrices and checked views.
+
+    Equal numbers give an equal hash, whatever their width and order in memory, on disk or not.
+    Integers differ from floats, and sparse matrices from dense ones.
+    """
+    total = hashlib.sha256()
+    for x in matrices:
+        sparse = scipy.sparse.issparse(x.values if isinstance(x, View) else x)
+        total.update(f"{x.shape} {3 if sparse else 1}".encode())
+        for part in itertools.chain(*map(_parts, x if isinstance(x, View) else [x])):
+            kind = "<f8" if part.dtype.kind == "f" else "<i8"
+            total.update(np.ascontiguousarray(part, dtype=kind).data)
+    return total.hexdigest()
+
+
+def _parts(x: Matrix) -> Sequence[Array]:
+    """The arrays that say what a matrix is: three of a sparse one."""
+    if scipy.sparse.issparse(x):
+        x = x.tocsr().sorted_indices()
+        return x.data, x.indices.astype("<i8"), x.indptr.astype("<i8")
+    return (np.asarray(x),)

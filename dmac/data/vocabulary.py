@@ -233,12 +233,6 @@ class Column:
         x, words = self.parsed
         return bool((words | (x % 1 == 0)).all())
 
-    @property
-    def is_text(self) -> bool:
-        """Whether more of its cells are words than numbers."""
-        x, words = self.parsed
-        return bool(words.sum() > np.isfinite(x).sum())
-
     @cached_property
     def names(self) -> list[str]:
         """Its cells, if they may name samples, as distinct words or whole numbers; else none."""
@@ -280,15 +274,14 @@ def share(named: Sequence[Collection[str]]) -> float:
 def everywhere(tables: Sequence[Sequence[Column]]) -> list[int] | None:
     """The columns of the same header in all tables whose values are the same in most rows."""
     every = [{x.header: j for j, x in enumerate(columns)} for columns in tables]
-    found = {}
-    for header in (x for x in every[0] if all(x in places for places in every)):
-        names = [columns[at[header]].names for columns, at in zip(tables, every)]
-        if share(names) > 0.5:
-            found[header] = (not any(map(counts, names)), share(names))
-    if not found:
-        return None
-    best = max(found, key=lambda header: found[header])
-    return [places[best] for places in every]
+    names = {
+        header: [columns[at[header]].names for columns, at in zip(tables, every)]
+        for header in every[0]
+        if all(header in at for at in every)
+    }
+    found = [header for header in names if share(names[header]) > 0.5]
+    found.sort(key=lambda header: (any(map(counts, names[header])), -share(names[header])))
+    return [at[found[0]] for at in every] if found else None
 
 
 def has_numbers(cells: Sequence[str]) -> bool:
