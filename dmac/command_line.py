@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import shlex
 import sys
@@ -404,8 +403,10 @@ def report(
         if given.get_parameter_source(x) == typed
     ]
     if model is not None and named:
-        name = "standardise or --centre" if named[0] == "scaled" else named[0]
-        raise click.UsageError(f"--{name} is that of the model: leave out one of them")
+        raise click.UsageError(
+            f"--{named[0].replace('scaled', 'standardise or --centre')} is that of the model: "
+            "leave out one of them"
+        )
     _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)
@@ -443,19 +444,16 @@ def _estimator(
 
 def _record(read: Reading, reading: dict[str, Any]) -> dict[str, Any]:
     """What is kept of how the data were read: the command, the files and what was asked for."""
+    import pooch
+
     files = [y for x in read.files for y in (sorted(x.iterdir()) if x.is_dir() else [x])]
-    sums = {}
-    for path in files:
-        with open(path, "rb") as opened:
-            sums[str(path)] = hashlib.file_digest(opened, "sha256").hexdigest()
-    arguments = click.get_current_context().obj
     asked = {key: x for key, x in reading.items() if x not in (None, False, ())}
     asked["columns"] = dict(x.split("=", 1) for x in asked.get("columns", ()))
     if asked.pop("no_labels", False):
         asked["labels_key"] = False
     return {
-        "command": shlex.join(["python", "-m", "dmac", *arguments]),
-        "files": sums,
+        "command": shlex.join(["python", "-m", "dmac", *click.get_current_context().obj]),
+        "files": {str(path): pooch.file_hash(path) for path in files},
         "read": {key: x for key, x in asked.items() if x != {} and key != "form"},
         "version": dmac.__version__,
     }
@@ -581,8 +579,9 @@ def _check_places(
         if not written.exists():
             raise ValueError(f"{place}: there is no folder {written}")
         if not os.access(written, os.W_OK):
-            what = "" if special else "the folder "
-            raise ValueError(f"{place}: {what}{written} cannot be written to")
+            raise ValueError(
+                f"{place}: {'' if special else 'the folder '}{written} cannot be written to"
+            )
         if path.is_file() and (path in files or (path.parent in files and is_data(path))):
             raise ValueError(
                 f"{out} is a file of the data, which --out would replace: name another"
@@ -591,9 +590,9 @@ def _check_places(
             raise ValueError(f"{place} is the folder of the data: name another for the model")
     ending = ending_of(Path(out or ""))
     if ending not in endings:
-        ways = ", ".join(filter(None, endings))
         raise ValueError(
-            f"{out}: --out writes {ways}, and this name says that it is something else"
+            f"{out}: --out writes {', '.join(filter(None, endings))}, and this name says that it "
+            "is something else"
         )
     if ending in _CELLS and [ending_of(file) for file in files] != [ending]:
         raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
@@ -724,6 +723,4 @@ def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
 
 def _spoken(message: str) -> str:
     """A message with options in the place of what Python calls them."""
-    for name, option in _OPTIONS.items():
-        message = message.replace(name, option)
-    return message
+    return functools.reduce(lambda text, name: text.replace(*name), _OPTIONS.items(), message)

@@ -142,12 +142,9 @@ def _as_matrix(given: Any, where: str) -> Matrix:
 def _as_csr(x: Any, where: str) -> Matrix:
     """A copy of a sparse matrix, whose indices do not lead out of it."""
     try:
-        x.tocoo()
+        return scipy.sparse.csr_matrix(x.tocoo().astype(np.float64))  # adds what is stored twice
     except ValueError as fault:
         raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
-    matrix = scipy.sparse.csr_matrix(x).astype(np.float64)
-    matrix.sum_duplicates()
-    return matrix
 
 
 def _of_objects(x: Array, where: str) -> Array:

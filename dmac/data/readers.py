@@ -395,12 +395,15 @@ def _named_beside(items: list[NamedView], transposed: bool) -> list[NamedView]:
     for x in arrays:
         shape, chosen = np.shape(x.values)[:2], []
         for side, size in enumerate(shape):
-            fit = [key for key in names if len(names[key]) == size]
-            fit = [key for key in fit if shared[key][x.name] or not any(shared[key].values())]
-            if len(set(shape)) < len(shape):  # the words say what is named
-                fit = [key for key in fit if says_features(key) == (side != int(transposed))]
-            most = max((shared[key][x.name] for key in fit), default=0)
-            best = [key for key in fit if shared[key][x.name] == most]
+            fit = {
+                key: shared[key][x.name]
+                for key in names
+                if len(names[key]) == size
+                and (shared[key][x.name] or not any(shared[key].values()))
+                # Of as many rows as columns the words say what is named.
+                and (len({*shape}) == len(shape) or says_features(key) == (side != transposed))
+            }
+            best = [key for key in fit if fit[key] == max(fit.values())]
             if other := [
                 y
                 for y in best

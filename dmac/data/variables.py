@@ -226,8 +226,7 @@ def read_cells(file: Path) -> list[NamedView]:
             for name, x in modality.layers.items()
         ]
         if modality.raw is not None:
-            raw = modality.raw
-            items.append(_view(raw.X, f"{prefix}raw", modality, raw.var_names))
+            items.append(_view(modality.raw.X, f"{prefix}raw", modality, modality.raw.var_names))
         items += _columns(modality.obs, prefix or "obs.")
     return items + (_columns(cells.obs, "obs.") if "" not in modalities else [])
 
