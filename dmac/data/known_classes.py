@@ -52,8 +52,7 @@ def vector(view: NamedView) -> NamedView | None:
         return None
     if is_frame(x):
         names = view.features if shape[1] > 1 else view.samples
-        values = Column(x.to_numpy()).typed
-        return replace(view, values=values, samples=names, features=None)
+        return replace(view, values=Column(x.to_numpy()).typed, samples=names, features=None)
     if x.dtype.kind not in "biufSU" or view.features:
         return None
     return replace(view, values=as_dense(x).ravel(), features=None)
@@ -92,7 +91,9 @@ def known_classes(
     candidates = []
     for item in [*rest, *columns] if len(items) + len(columns) > 1 else ():
         lone = vector(item)
-        if lone is not None and _are_classes(item.name, lone.values):
+        if lone is not None and (
+            says_classes(item.name, LABELS) or (says_classes(item.name) and _repeat(lone.values))
+        ):
             candidates.append(replace(lone, source=called(item)))
         elif says_known(item.name) and _is_narrow(item):
             left_out[called(item)] = "its name is that of what is known of samples"
@@ -135,11 +136,6 @@ def _apart(item: NamedView, key: str | None) -> tuple[NamedView, list[NamedView]
         for j in places
     ]
     return without(item, *places) if places else item, columns
-
-
-def _are_classes(name: str, values: Array) -> bool:
-    """Whether a lone vector is called labels, or has another name of classes and repeats."""
-    return says_classes(name, LABELS) or (says_classes(name) and _repeat(values))
 
 
 def _is_narrow(item: NamedView) -> bool:
@@ -221,15 +217,14 @@ def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
             f"it has {len(values)} entries, and there are {n} samples: not one for each (the first "
             f"with none or several is {name})"
         )
-    rows = dict(zip(names, range(len(names))))
-    values = values[[rows[name] for name in samples]]
-    x, words = Column(values).parsed
-    lacking = np.flatnonzero(np.isnan(x) & ~words)
+    places = {name: i for i, name in enumerate(names)}
+    rows = np.array([places[name] for name in samples])
+    x, words = Column(values[rows]).parsed
+    lacking = rows[np.isnan(x) & ~words]
     if len(lacking):
-        row = rows[samples[lacking[0]]]
-        who = classes.samples[row] if classes.samples else f"row {row + 1}"
+        who = classes.samples[lacking[0]] if classes.samples else f"row {lacking[0] + 1}"
         raise ValueError(f"{len(lacking)} samples have no class, the first is {who}")
-    return values
+    return values[rows]
 
 
 def _repeat(values: Array) -> bool:

@@ -123,9 +123,14 @@ def _check_rows(view: NamedView) -> None:
     """Refuse first and last rows that are no samples, and doubt columns that name them."""
     x: Any = view.values
     if is_frame(x) and x.columns.is_unique:
-        texts = (name for name in x.columns if isinstance(name, str))
-        ids = (name for name in texts if says_samples(name) or name.startswith("Unnamed: "))
-        if ids := [name for name in ids if x[name].is_unique]:
+        ids = [
+            name
+            for name in x.columns
+            if isinstance(name, str)
+            and (says_samples(name) or name.startswith("Unnamed: "))
+            and x[name].is_unique
+        ]
+        if ids:
             warn(
                 f"{view.where} has the features {_some(map(repr, ids))}, which seem to name or "
                 "count the samples: take them out, as by frame.set_index(name)"
@@ -226,8 +231,12 @@ def _places(view: NamedView) -> dict[Any, int]:
     """The rows of a view by their names, which have to be there and different."""
     count = Counter(view.samples or [])
     # A part of a name of several levels may be missing, too.
-    parts = {name: name if isinstance(name, tuple) else (name,) for name in count}
-    bad = [x for x in count if count[x] > 1 or {*map(str, parts[x])} & {*_NO_NAMES}]
+    bad = [
+        name
+        for name in count
+        if count[name] > 1
+        or any(str(x) in _NO_NAMES for x in (name if isinstance(name, tuple) else (name,)))
+    ]
     if bad:
         way = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
         raise ValueError(

@@ -370,11 +370,11 @@ def _items(file: Path, files: list[Path], transposed: bool | None) -> list[Named
             f"others save their tables as .csv: {error}"
         ) from error
     except Exception as error:  # that of a damaged file can be any
-        said = str(error).strip()
         what = f"it is corrupt, truncated or not what its ending says: {type(error).__name__}: "
-        way = next((way for text, way in _MENDING.items() if text in said), "")
+        way = next((way for text, way in _MENDING.items() if text in str(error)), "")
         raise ValueError(
-            f"{file} cannot be read: {'' if type(error) is ValueError else what}{said}{way}"
+            f"{file} cannot be read: {'' if type(error) is ValueError else what}"
+            f"{str(error).strip()}{way}"
         ) from error
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]

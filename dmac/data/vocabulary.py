@@ -236,8 +236,7 @@ class Column:
     @cached_property
     def names(self) -> list[str]:
         """Its cells, if they may name samples, as distinct words or whole numbers; else none."""
-        distinct = len(set(self.text)) == len(self.text) > 1
-        return self.text if distinct and self.is_whole else []
+        return self.text if len(set(self.text)) == len(self.text) > 1 and self.is_whole else []
 
     @property
     def numbered(self) -> bool:
@@ -343,8 +342,7 @@ def _of_keys(table: dict[str, list[str]], words: list[str]) -> str:
 
 def kind_of_numbers(cells: list[str]) -> str:
     """In what form all cells are numbers, though none that is read; else ""."""
-    kinds = (x for x, (form, _) in _KINDS.items() if all(re.fullmatch(form, y) for y in cells))
-    return next(kinds, "")
+    return next((x for x, (y, _) in _KINDS.items() if all(re.fullmatch(y, z) for z in cells)), "")
 
 
 def line_for(kind: str, names: list[str]) -> str:
