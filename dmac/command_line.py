@@ -438,8 +438,7 @@ def _estimator(
     """What is to be fitted."""
     chosen: Any = dmac.recipes.get_recipe(recipe)
     chosen = replace(chosen, columns=scaled) if scaled else chosen
-    kind = dmac.estimators.estimator_of(recipe)
-    return kind(clusters, chosen, seed, device, verbose=not quiet)
+    return dmac.estimators.estimator_of(recipe)(clusters, chosen, seed, device, verbose=not quiet)
 
 
 def _record(read: Reading, reading: dict[str, Any]) -> dict[str, Any]:
@@ -482,8 +481,10 @@ def _say(read: Reading, checked: list[View]) -> None:
         told += f"; {lacking} of {n} samples lack it" if lacking else ""
         click.echo(f"  view {a}: {number_of(x.values.shape[1], 'column')} ({told})")
     if read.labels is not None:
-        number = number_of(read.labels.max() + 1, "known class")
-        click.echo(f"{number} in {read.known} (never used for clustering)")
+        click.echo(
+            f"{number_of(read.labels.max() + 1, 'known class')} in {read.known} "
+            "(never used for clustering)"
+        )
     for name, reason in read.left_out.items():
         click.echo(_spoken(f"left out: {name}, since {reason}"))
     if read.left_out:
@@ -620,8 +621,7 @@ def _keep(
         table = found.astype({name: float for name in found if name != "cluster"}).round(4)
         sign = "\t" if tabs else ","
         _write(table.to_csv(index_label="sample", sep=sign, lineterminator="\n"), out)
-    where = f"{out}: " if out else ""
-    click.echo(f"{where}{number_of(len(labels), 'sample')}")
+    click.echo(f"{f'{out}: ' if out else ''}{number_of(len(labels), 'sample')}")
     for cluster, size in zip(*np.unique(labels, return_counts=True)):
         click.echo(f"  cluster {cluster}: {number_of(size, 'sample')}")
     if read.labels is not None:

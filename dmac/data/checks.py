@@ -84,8 +84,10 @@ def _check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
             "samples, features. A nested list is a list of views: pass [x] for one view"
         )
     if 0 in x.shape:
-        what = "samples" if x.shape[0] == 0 else "features"
-        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
+        raise ValueError(
+            f"{where} has no {'features' if x.shape[0] else 'samples'}: its shape is "
+            f"{tuple(x.shape)}"
+        )
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -409,9 +411,9 @@ def warn_of_single_columns(views: Sequence[View]) -> None:
     """Say which views have one column, which is only scaled."""
     single = [x.where for x in views if x.shape[1] == 1]
     if single:
-        have = "has one feature" if len(single) == 1 else "have one feature each"
         warn(
-            f"{' and '.join(single)} {have}: its entries are divided by the largest magnitude, "
+            f"{' and '.join(single)} {'have one feature each' if single[1:] else 'has one feature'}"
+            ": its entries are divided by the largest magnitude, "
             "since rows of unit length would keep nothing but their signs",
             ViewWarning,
         )

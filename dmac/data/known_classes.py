@@ -106,9 +106,9 @@ def known_classes(
             left_out[called(item)] = "one column of words is no view; labels_key= names classes"
     chosen = (_keyed(rest, key) or _keyed(columns, key)) if key else candidates
     if key and not chosen:
-        listed = ", ".join(dict.fromkeys(map(called, items)))
         raise ValueError(
-            f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
+            f"known classes: {key} is no variable, file or column. There are "
+            f"{', '.join(dict.fromkeys(map(called, items)))}{_WAY}"
         )
     # Of a table that is left out its columns are not told as well.
     left_out |= {
@@ -155,10 +155,10 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
         if lone is None:
             x = as_dense(x)
             if not np.isin(x, (0, 1)).all() or not (x.sum(1) == 1).all():
-                listed = ", ".join(item.features or []) or "no names"
                 raise ValueError(
-                    f"known classes: {key} has several columns ({listed}), and which has them is "
-                    f"not clear: name the column{_WAY}"
+                    f"known classes: {key} has several columns "
+                    f"({', '.join(item.features or ['no names'])}), and which has them is not "
+                    f"clear: name the column{_WAY}"
                 )
             lone = replace(item, values=x.argmax(1), features=None)
         candidates.append(replace(lone, name=key, source=called(item)))

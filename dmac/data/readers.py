@@ -225,8 +225,10 @@ def read_views(
     views += [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, left_out)
     if not views:
-        names = ", ".join(file.name for file in files)
-        raise ValueError(f"{names}: there are no views beside {', '.join(left_out)}")
+        raise ValueError(
+            f"{', '.join(file.name for file in files)}: there are no views beside "
+            f"{', '.join(left_out)}"
+        )
     for name in map(called, views):
         left_out.pop(name, None)
     named = {len(x.samples) for x in views if x.samples and not x.features}
@@ -286,8 +288,10 @@ def _columns_named(
     for part in [pattern] if pattern in every else map(str.strip, pattern.split(",")):
         fit = {part} & every or {name for name in every if fnmatchcase(name, part)}
         if not fit:
-            listed = ", ".join(sorted(every)[:_SHOWN])
-            raise ValueError(f"{option}: there is no column {part!r}. There are {listed}, ...")
+            raise ValueError(
+                f"{option}: there is no column {part!r}. There are "
+                f"{', '.join(sorted(every)[:_SHOWN])}, ..."
+            )
         found |= fit
     return [(x, [j for j, y in enumerate(names) if y in found]) for x, names in zip(items, headers)]
 
@@ -296,8 +300,10 @@ def _group(items: list[NamedView], name: str, pattern: str) -> NamedView:
     """Some columns of one table as a view of this name."""
     found = [(x, places) for x, places in _columns_named(items, pattern, f"view {name}") if places]
     if len(found) > 1:
-        names = ", ".join(called(x) for x, _ in found)
-        raise ValueError(f"view {name}: several have these columns, {names}: name one file")
+        raise ValueError(
+            f"view {name}: several have these columns, {', '.join(called(x) for x, _ in found)}: "
+            "name one file"
+        )
     ((x, places),) = found
     others = [j for j in range(x.values.shape[1]) if j not in places]
     return replace(without(x, *others), name=name)
@@ -329,8 +335,10 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         elif folder or ending_of(place) in READERS:
             files.append(place)
         else:
-            way = WAYS.get(ending_of(place), "write it as .csv, .npz, .mat or .h5")
-            raise ValueError(f"{place} is not read, since its ending is none of ours: {way}")
+            raise ValueError(
+                f"{place} is not read, since its ending is none of ours: "
+                f"{WAYS.get(ending_of(place), 'write it as .csv, .npz, .mat or .h5')}"
+            )
     twice = [str(file) for file, count in Counter(map(Path.resolve, files)).items() if count > 1]
     if twice or not files:
         raise ValueError(
@@ -432,8 +440,7 @@ def _may_name(item: NamedView) -> bool:
 
 def _is_matrix(item: NamedView) -> bool:
     x, shape = item.values, np.shape(item.values)
-    number = is_frame(x) or (len(shape) == 2 and x.dtype.kind in "biufc")
-    return number and 0 not in shape
+    return 0 not in shape and (is_frame(x) or (len(shape) == 2 and x.dtype.kind in "biufc"))
 
 
 def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
@@ -441,8 +448,10 @@ def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
     views = having_name(items, key)
     if not views or not all(map(_is_matrix, views)) or len({x.source for x in views}) > 1:
         what = "holds no matrix of numbers, or is in several files" if views else "is not there"
-        listed = ", ".join(dict.fromkeys(map(called, items)))
-        raise ValueError(f"views_key= names {key!r}, which {what}. There are {listed}")
+        raise ValueError(
+            f"views_key= names {key!r}, which {what}. There are "
+            f"{', '.join(dict.fromkeys(map(called, items)))}"
+        )
     return views
 
 

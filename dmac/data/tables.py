@@ -494,8 +494,7 @@ def check_edges(view: NamedView) -> None:
     if not (few and columns[0].is_whole and columns[1].is_whole):
         return
     a, b = (x.text for x in columns[:2])
-    both = {*a} & {*b}
-    if 2 * len(both) <= max(min(len({*a}), len({*b})), 4) or 2 * len({*zip(a, b)}) <= len(a):
+    if 2 * len({*a} & {*b}) <= max(min(len({*a}), len({*b})), 4) or 2 * len({*zip(a, b)}) <= len(a):
         return
     are_words = columns[0].parsed[1].any()
     if not are_words and any(x == y for x, y in zip(a, b)):

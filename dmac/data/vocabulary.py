@@ -180,8 +180,7 @@ def no_samples(names: Sequence[Any]) -> list[str]:
         text = isinstance(name, str) and not re.search(r"\d", name)
         return text and bool(_NO_SAMPLES & set(words(name)[-1:]))
 
-    found = *takewhile(is_none, names), *takewhile(is_none, reversed(names))
-    return list(dict.fromkeys(found))
+    return [*dict.fromkeys((*takewhile(is_none, names), *takewhile(is_none, reversed(names))))]
 
 
 def parsed(cells: Any) -> tuple[Floats, Flags]:
@@ -202,9 +201,11 @@ def parsed(cells: Any) -> tuple[Floats, Flags]:
 
 def as_text(cells: Any) -> list[str]:
     """Cells as text, whole numbers without a point; "" for none."""
-    whole = (f"{x:.0f}" if isinstance(x, float) and x.is_integer() else x for x in cells)
-    read = (x.decode(errors="replace") if isinstance(x, bytes) else x for x in whole)
-    return ["" if x != x else str(x).strip() for x in read]
+    read = (x.decode(errors="replace") if isinstance(x, bytes) else x for x in cells)
+    return [
+        f"{x:.0f}" if isinstance(x, float) and x.is_integer() else "" if x != x else str(x).strip()
+        for x in read
+    ]
 
 
 class Column:
