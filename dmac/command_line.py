@@ -416,8 +416,6 @@ def report(
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
-    # Of a model the record says how it was fitted.
-    record = getattr(estimator, "record_", None) or _record(read, reading)
     text = dmac.report.page(
         estimator,
         read.views,
@@ -425,7 +423,8 @@ def report(
         seeds=seeds,
         by_size=True,
         about=_about(read),
-        record=record,
+        # Of a model the record says how it was fitted.
+        record=getattr(estimator, "record_", None) or _record(read, reading),
     )
     _write(text, out)
     labels = estimator.labels_.tolist()
@@ -626,8 +625,10 @@ def _keep(
         click.echo(f"  cluster {cluster}: {number_of(size, 'sample')}")
     if read.labels is not None:
         scores = dmac.scores(read.labels, labels)
-        text = ", ".join(f"{name.upper()} {100 * scores[name]:.1f} %" for name in ("acc", "nmi"))
-        click.echo(f"beside the known classes, which the clustering did not see: {text}")
+        click.echo(
+            "beside the known classes, which the clustering did not see: "
+            f"ACC {100 * scores['acc']:.1f} %, NMI {100 * scores['nmi']:.1f} %"
+        )
 
 
 def _try_out(read: Reading, out: str | None, data: tuple[str, ...]) -> None:

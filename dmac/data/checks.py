@@ -421,11 +421,10 @@ def warn_of_single_columns(views: Sequence[View]) -> None:
 
 def _warn_of_zero_rows(views: Sequence[View], present: Flags) -> None:
     """Say where rows of zeros in few columns count as missing, though they may well be values."""
-    for a, x in enumerate(views):
-        if len(views) == 1 or x.shape[1] > NARROW or not x.in_memory:
-            continue
+    several = zip(views, present.T) if len(views) > 1 else ()
+    for x, has in ((x, has) for x, has in several if x.in_memory and x.shape[1] <= NARROW):
         zero = ~x.filled()
-        count = int((zero & present[:, a]).sum())
+        count = int((zero & has).sum())
         if count and not zero.all():
             warn(
                 f"{x.where} has {number_of(count, 'row')} of zeros in its "

@@ -86,8 +86,10 @@ def as_named(views: Any) -> list[NamedView]:
             raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
         views = [views]
     named = [x if isinstance(x, NamedView) else _named(x) for x in views]
-    names = [f" ({x.name})" if x.name else "" for x in named]
-    return [replace(x, where=f"view {a}{y}") for a, (x, y) in enumerate(zip(named, names), 1)]
+    return [
+        replace(x, where=f"view {a}{f' ({x.name})' if x.name else ''}")
+        for a, x in enumerate(named, 1)
+    ]
 
 
 def _named(x: Any) -> NamedView:

@@ -231,10 +231,11 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
         What the known classes are called.
     """
     turned = transposed and key not in as_text(view.values.iloc[0])
-    cells = (view.values.T if turned else view.values).dropna(axis=1, how="all")
-    if not cells.size:
+    cells = view.values.T if turned else view.values
+    filled = cells.notna().to_numpy()
+    if not filled.any():
         raise ValueError(f"{view.source} is empty")
-    cells = cells.loc[: cells.last_valid_index()]
+    cells = cells.iloc[: np.flatnonzero(filled.any(1))[-1] + 1, filled.any(0)]
     counted, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
     if (counts(counted) or counts(counted[1:])) and above[1:].any() and above[-1].all():
         cells = cells.iloc[1:]
@@ -251,8 +252,7 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
     named = key in first or any(whole(cell) in KNOWN for cell in first)
     above_numbers = (words[0] & np.isfinite(x[1:]).any(0)).any()
     if not (named or above_numbers or (len(first) > 1 and says_samples(first[0], 0))):
-        why = _counting(text, x, bool(words[0, 0]))
-        if not why:
+        if not (why := _counting(text, x, bool(words[0, 0]))):
             return replace(view, values=cells)
         warn(
             f"{view.source}: the first {cells.index.name} {why}, and is no sample; if it is one, "
@@ -402,8 +402,7 @@ def completed(x: Floats, missing: Sequence[Any] = (), fill: str | float | None =
 
 def _gaps(x: Floats) -> Flags:
     """Which cells are nan in rows that have numbers."""
-    has_numbers: Any = np.isfinite(x).any(1)
-    return np.isnan(x) & has_numbers[:, None]
+    return np.isnan(x) & np.isfinite(x).any(1, keepdims=True)
 
 
 def numbers(
@@ -494,10 +493,12 @@ def check_edges(view: NamedView) -> None:
     if not (few and columns[0].is_whole and columns[1].is_whole):
         return
     a, b = (x.text for x in columns[:2])
-    if 2 * len({*a} & {*b}) <= max(min(len({*a}), len({*b})), 4) or 2 * len({*zip(a, b)}) <= len(a):
-        return
     are_words = columns[0].parsed[1].any()
-    if not are_words and any(x == y for x, y in zip(a, b)):
+    if (
+        2 * len({*a} & {*b}) <= max(min(len({*a}), len({*b})), 4)
+        or 2 * len({*zip(a, b)}) <= len(a)
+        or (not are_words and any(x == y for x, y in zip(a, b)))
+    ):
         return
     headed = view.features is not None or not {a[0], b[0]} & {*a[1:], *b[1:]}
     names = view.features or ([a[0], b[0]] if headed else [*range(len(columns))])

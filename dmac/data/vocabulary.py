@@ -332,12 +332,16 @@ def _of_keys(table: dict[str, list[str]], words: list[str]) -> str:
         index = a if a == _FIRST_COLUMN else repr(a)
         if more:
             join = f"frame[{index}].astype(str) + ' ' + frame[{b!r}].astype(str)"
-            line = f"frame.set_index({join}).drop(columns=[{index}, {b!r}])"
-            return f"{a} and {b} look like two halves of a name: {line}"
+            return (
+                f"{a} and {b} look like two halves of a name: "
+                f"frame.set_index({join}).drop(columns=[{index}, {b!r}])"
+            )
         what = [name for name in keys if name not in (a, value)]
         both = " + ' ' + ".join(f"frame[{name!r}].astype(str)" for name in what)
-        line = f"frame.assign(_={both}).pivot(index={index}, columns='_', values={value!r})"
-        return f"it looks like a long table, a line a value: {line}"
+        return (
+            "it looks like a long table, a line a value: "
+            f"frame.assign(_={both}).pivot(index={index}, columns='_', values={value!r})"
+        )
     return ""
 
 
