@@ -617,9 +617,8 @@ def check_labels(
                 "numbers or strings"
             )
     try:
-        codes = np.unique(labels, return_inverse=True)[1]
+        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
         raise ValueError(
             f"{name}: some are missing or mix kinds that have no common order ({error})"
         ) from error
-    return codes.astype(np.int64)

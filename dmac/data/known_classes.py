@@ -172,8 +172,8 @@ def agreed(
     key: str | Literal[False] | None,
     left_out: dict[str, str],
     mixed: bool = False,
-) -> tuple[Array | None, str | None]:
-    """The classes of the samples in their order, as they are stored, and where they were.
+) -> tuple[Array | None, Integers | None, str | None]:
+    """The classes of the samples in their order, as they are stored, their numbers, and where.
 
     They are those whose name says "labels", or else any; None where others differ. With ``key`` it
     is a ``ValueError`` if one has no class for a sample, or no names where those of the views are
@@ -194,12 +194,12 @@ def agreed(
             left_out[x.source] = str(error)
     usable = [x for x in usable if says_classes(x.name, LABELS)] or usable
     if len({codes[x.source].tobytes() for x in usable}) != 1:
-        return None, None
+        return None, None, None
     first = usable[0]
     for source in codes:
         if (codes[source] == codes[first.source]).all():
             left_out.pop(source, None)
-    return first.values, first.source
+    return first.values, codes[first.source], first.source
 
 
 def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:

@@ -144,5 +144,8 @@ def number_of(count: int, what: str) -> str:
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts names with numbers in them: view2 before view10."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", name.lower())
+        if part
+    ]

@@ -201,8 +201,11 @@ def _doubt_counts(views: Sequence[NamedView]) -> None:
     """
     every = [set(map(str, x.samples or [])) for x in views]
     for a, b in itertools.permutations(range(len(views)), 2):
-        doubtful = every[a] != every[b] and counts(views[a].samples or [])
-        if doubtful and all(map(str.isdecimal, every[b])):
+        if (
+            every[a] != every[b]
+            and counts(views[a].samples or [])
+            and all(map(str.isdecimal, every[b]))
+        ):
             others = [x for i, x in enumerate(views[b].samples or []) if str(x) != str(i)]
             text = (
                 f"{views[a].where} only counts its samples ({_some(views[a].samples)}), and "

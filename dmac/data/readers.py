@@ -22,7 +22,6 @@ import scipy.sparse
 
 from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
-from dmac.data.checks import check_labels
 from dmac.data.known_classes import agreed, having_name, known_classes
 from dmac.data.named_views import NamedView, as_named, called, counts, ending_of, is_frame, natural
 from dmac.data.names import lined_up
@@ -240,8 +239,7 @@ def read_views(
     orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(as_named(views), incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
-    classes, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
-    labels = None if classes is None else check_labels(classes)
+    classes, labels, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
     about = [x for x in items if is_frame(x.values) and x.features and called(x) in left_out]
     return Reading(views, labels, known, left_out, files, classes, about)
 

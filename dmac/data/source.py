@@ -242,9 +242,11 @@ class DaskView(View):
         from dask.delayed import delayed
 
         function = delayed(function, traverse=False)
-        blocks = zip(self.starts, self.values.to_delayed().ravel())
         of_block, added = delayed(_of_block), delayed(_added)
-        parts = [of_block(function, self.where, start, block) for start, block in blocks]
+        parts = [
+            of_block(function, self.where, start, block)
+            for start, block in zip(self.starts, self.values.to_delayed().ravel())
+        ]
         while len(parts) > 1:
             parts = [added(parts[i : i + _ADDED]) for i in range(0, len(parts), _ADDED)]
         return list(parts[0].compute())

@@ -487,7 +487,6 @@ def check_edges(view: NamedView) -> None:
     lines differ, and there is at most a third column, or these two are called source and target.
     """
     columns = columns_of(view)[:_MOST_OF_EDGES]
-    of_edges = [bool(marks(x.header) & _OF_EDGES) for x in columns[:2]]
     # Gephi writes more columns, and calls these two as they are.
     few = len(columns) < 4 or all(whole(x.header) in _OF_EDGES for x in columns[:2])
     if not (few and columns[0].is_whole and columns[1].is_whole):
@@ -514,7 +513,7 @@ def check_edges(view: NamedView) -> None:
         "is a view: networkx.to_pandas_adjacency(networkx.from_pandas_edgelist("
         f"{_read_again(view, '' if headed else ', header=None')}, {given}){weight}).to_csv(name)"
     )
-    if are_words or any(of_edges):
+    if are_words or any(marks(x.header) & _OF_EDGES for x in columns[:2]):
         raise ValueError(text)
     warn(f"{text}; else all is well")
 

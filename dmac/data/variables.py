@@ -185,8 +185,9 @@ def _mat73(item: Any) -> Any:
             return dict(item)
         columns, rows = (np.asarray(item.get(key, ()), np.int64) for key in ("jc", "ir"))
         entries = np.asarray(item.get("data", ()), float), rows, columns
-        shape = int(item.attrs["MATLAB_sparse"]), len(columns) - 1
-        return _check_indices(scipy.sparse.csc_matrix(entries, shape))
+        return _check_indices(
+            scipy.sparse.csc_matrix(entries, (int(item.attrs["MATLAB_sparse"]), len(columns) - 1))
+        )
     values = np.asarray(item)
     if item.attrs.get("MATLAB_empty", 0):
         return np.empty(tuple(values.ravel().astype(int)))

@@ -242,8 +242,7 @@ class Column:
     @property
     def numbered(self) -> bool:
         """Whether it only counts rows, and its header does not say that they are ids."""
-        ids = says_samples(self.header, 0) and not only_counts(self.header)
-        return counts(self.text) and not ids
+        return counts(self.text) and (only_counts(self.header) or not says_samples(self.header, 0))
 
     @property
     def typed(self) -> Array:
