@@ -1,4 +1,4 @@
-"""Which details the third level gets: candidates and a rule, fixed before their runs.
+"""Which details the third level gets, by a rule fixed before the runs, and what each level adds.
 
     python -m experiments.level_choice --dry-run    # what is missing
     python -m experiments.level_choice --jobs 2     # makes the missing runs, and stores them
@@ -42,7 +42,16 @@ DETAILS = {
     "anchor sets": {f"{n} sets": {"anchor_sets": n} if n != 6 else {} for n in (3, 4, 6)},
 }
 
-#: What the protocol does not name: whole views with their columns centred or standardised first,
+#: What the protocol does not name: 0.3.0 with one level or two in place of its three.
+FEWER_LEVELS = {
+    "whitened": dict(levels="whitened"),
+    "plain": dict(levels="plain"),
+    "scaled": dict(levels="scaled"),
+    "whitened and plain": dict(levels="both"),
+    "whitened and scaled": dict(without="plain"),
+    "plain and scaled": dict(without="whitened"),
+}
+#: And whole views with their columns centred or standardised first,
 #: on the 34 sets as they were published.
 COLUMNS = {f"columns {how}": dict(columns=how) for how in ("centred", "standardised")}
 
@@ -60,7 +69,7 @@ def kind_of(name):
 def _run(changes, start):
     beside = {name: changes[name] for name in ("retired",) if name in changes}
     fields = {name: value for name, value in changes.items() if name not in beside}
-    kind = LevelIdea if "normal_scores" in changes else type(start)
+    kind = LevelIdea if {"normal_scores", "without"} & changes.keys() else type(start)
     return "DMAC", settings_of(kind(**vars(start) | fields), sealed=True, **beside)
 
 
@@ -236,12 +245,13 @@ def asked(store):
         for run in runs:
             # Runs of the test itself are in its own file.
             specs += [Spec(name, *run, seed, "level choice") for name in SETS]
-    beside = [(_run({}, CLOSED_FORM), SETS)]  # all that was chosen in one recipe
+    whole = ({}, *FEWER_LEVELS.values())  # first all that was chosen in one recipe
+    beside = [(_run(changes, CLOSED_FORM), SETS) for changes in whole]
     beside += [(_run(changes, CLOSED_FORM), sealed.SETS) for changes in COLUMNS.values()]
     return specs + [
         Spec(name, *run, seed, "level choice")
-        for run, sets in beside
         for seed in SEEDS
+        for run, sets in beside
         for name in sets
     ]
 

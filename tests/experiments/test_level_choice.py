@@ -37,7 +37,7 @@ def test_sets_with_the_same_samples_count_once():
 def test_details_are_asked_for_beside_the_weight_that_was_chosen(monkeypatch, tmp_path):
     store = records.open_store(tmp_path)
     first = level_choice.asked(store)
-    assert len(first) == 2 * (100 * 6 + 34 * 2) and {s.seed for s in first} == {1, 2}
+    assert len(first) == 2 * (100 * (6 + 6) + 34 * 2) and {s.seed for s in first} == {1, 2}
     monkeypatch.setattr(level_choice, "chosen_weight", lambda _: "halves")
     recipes = [recipe_of(s.settings) for s in level_choice.asked(store)[::100][:14]]
     chosen = [r for r in recipes if r.level_weight == "halves"]
