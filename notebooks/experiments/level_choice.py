@@ -53,7 +53,10 @@ FEWER_LEVELS = {
 }
 #: And whole views with their columns centred or standardised first,
 #: on the 34 sets as they were published.
-COLUMNS = {f"columns {how}": dict(columns=how) for how in ("centred", "standardised")}
+COLUMNS = {
+    "columns centred": dict(retired="columns centred"),
+    "columns standardised": dict(columns="standardised"),
+}
 
 
 def load(name):
@@ -94,27 +97,36 @@ def scores_of(store, weight=None):
 
     A candidate of which a run lacks is not there.
     """
-    found, columns = records.index(store), {}
     candidates = {BEFORE: ("DMAC", settings_of(CLOSED_FORM_0_2, sealed=True))}
     for step in steps(weight).values():
         candidates |= step
+    return _means(store, candidates, SETS)
+
+
+def _means(store, candidates, sets):
+    found, columns = records.index(store), {}
     for name, run in candidates.items():
-        rows = [[found.get(run_name(x, *run, seed)) for seed in SEEDS] for x in SETS]
+        rows = [[found.get(run_name(x, *run, seed)) for seed in SEEDS] for x in sets]
         if all(record is not None for row in rows for record in row):
             columns[name] = [sum(map(_score, row)) / len(row) for row in rows]
-    return pd.DataFrame(columns, index=list(SETS), dtype=float)
+    return pd.DataFrame(columns, index=list(sets), dtype=float)
+
+
+def _changed(store, changes, sets):
+    runs = {name: _run(fields, CLOSED_FORM) for name, fields in ({AFTER: {}} | changes).items()}
+    return _means(store, runs, sets)
+
+
+def of_fewer_levels(store):
+    """The scores of 0.3.0 and of each of `FEWER_LEVELS`, as those of `scores_of`."""
+    return _changed(store, FEWER_LEVELS, SETS)
 
 
 def of_columns(store):
     """What the changes of `COLUMNS` gain over `AFTER` by kind; None while a run lacks."""
-    found, scores = records.index(store), {}
-    for name, changes in ({AFTER: {}} | COLUMNS).items():
-        run = _run(changes, CLOSED_FORM)
-        made = [[found.get(run_name(x, *run, seed)) for seed in SEEDS] for x in sealed.SETS]
-        if any(record is None for row in made for record in row):
-            return None
-        scores[name] = [sum(map(_score, row)) / len(row) for row in made]
-    scores, rows = pd.DataFrame(scores, index=list(sealed.SETS)), {}
+    scores, rows = _changed(store, COLUMNS, sealed.SETS), {}
+    if not {AFTER, *COLUMNS} <= set(scores):
+        return None
     kinds = pd.Series({name: kind_of(name) for name in scores.index})
     for kind in [*sorted(kinds.unique()), "all"]:
         here = scores if kind == "all" else scores[kinds == kind]
@@ -167,15 +179,15 @@ def by_kind(scores, candidates):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def against_before(scores):
-    """What every candidate gains over `BEFORE`: on the 66 sets, on the 34, and on all."""
+def gains_over(scores, reference=BEFORE):
+    """What every candidate gains over one of them: on the 66 sets, on the 34, and on all."""
     rows = {
         name: {
-            group: compare.format_change(*gain(scores.loc[sets], name, BEFORE))
+            group: compare.format_change(*gain(scores.loc[sets], name, reference))
             for group, sets in (GROUPS | {"all": list(SETS)}).items()
         }
         for name in scores
-        if name != BEFORE and BEFORE in scores
+        if name != reference and reference in scores
     }
     return pd.DataFrame.from_dict(rows, orient="index")
 

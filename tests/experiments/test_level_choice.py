@@ -54,7 +54,7 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     table = level_choice.by_kind(frame, level_choice.WEIGHTS)
     assert table.n.sum() == 100 and set(table.choice) == {"halves"}
     assert (table.gain > 1).all()
-    assert list(level_choice.against_before(frame).columns) == [
+    assert list(level_choice.gains_over(frame).columns) == [
         "34 of the test",
         "66 of the book",
         "all",
