@@ -17,10 +17,10 @@ from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import compare, evidence, field, records, sealed
 from experiments.ideas.level_ideas import LevelIdea
 from experiments.run import BASELINES, Spec, run_name, settings_of
-from experiments.studies import EVERY, SAME_SAMPLES
+from experiments.studies import CLOSED, DEFAULT, EVERY, SAME_SAMPLES
 
 #: The sets, and the recipe that all candidates are held against.
-SETS, BEFORE, AFTER = (*EVERY, *sealed.SETS), "0.2.0", "0.3.0"
+SETS, BEFORE, AFTER = (*EVERY, *sealed.SETS), CLOSED, DEFAULT
 #: The sets that all had been scored on, and those that the first test had sealed.
 GROUPS = {"34 of the test": list(sealed.SETS), "66 of the book": list(EVERY)}
 SEEDS = (1, 2)

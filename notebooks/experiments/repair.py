@@ -34,10 +34,14 @@ def tables(runs):
     revised, dated = runs["revised"], runs["closed form, 2026-11"]
     curves = records.curves(revised)
     curves = curves[(curves.epoch % 10 == 1) | (curves.epoch == 120)]  # some have no others
-    held = evidence.scores_of(runs, ("AGC", "REVISED"), studies.HELD_OUT)
+    held = evidence.scores_of(runs, (evidence.CLOSED, "REVISED"), studies.HELD_OUT)
     sets = {"never scored": studies.NEVER_SCORED, "held out": studies.HELD_OUT}
-    pairs = (("AGC", "best single"), ("REVISED", "best single"), ("AGC", "REVISED"))
-    every = evidence.scores_of(runs, ("AGC", LEIDEN), studies.EVERY)
+    pairs = (
+        (evidence.CLOSED, "best single"),
+        ("REVISED", "best single"),
+        (evidence.CLOSED, "REVISED"),
+    )
+    every = evidence.scores_of(runs, (evidence.CLOSED, LEIDEN), studies.EVERY)
     kinds = evidence.by_kind(studies.EVERY)
     beside = {name: evidence.gains(every, name, groups=kinds) for name in (KMEANS, LEIDEN)}
     switched = evidence.over_datasets(runs["switches"], revised)
@@ -45,7 +49,7 @@ def tables(runs):
     by_set = evidence.by_variant(runs["closed form, parts"], dated).iloc[:, :-4]
     return {
         "groups": {name: list(names) for name, names in GROUPS.items()},
-        "scores": {m: _plain(scores[m]) for m in ("AGC", "REVISED", "best single")},
+        "scores": {m: _plain(scores[m]) for m in (evidence.CLOSED, "REVISED", "best single")},
         "curves": {
             "mean cosine": 1 - curves.one_minus_cosine.min(),
             "empty anchors": curves.empty_anchors.max(),

@@ -11,6 +11,7 @@ from dmac.data.datasets import title_of
 from experiments.bench.epochs import SYSTEMS
 from experiments.compare import growth_exponent
 from experiments.figures import MARKERS
+from experiments.studies import CLOSED
 
 
 def epochs_by_system(runs, column):
@@ -104,7 +105,7 @@ def plot_fit_growth(stored):
     for number, ((name, fixed), part) in enumerate(groups):
         label = f"{name}, " + ("m = 512" if fixed else "its own m")
         line = axis.loglog(part.n, part.seconds, MARKERS[number], label=label)[0]
-        draw, least = (_draw_constants, 20_000) if name == "AGC" else (_draw_power, 1000)
+        draw, least = (_draw_constants, 20_000) if name == CLOSED else (_draw_power, 1000)
         large = part[part.n >= least]
         style = dict(color=line.get_color(), linewidth=0.8)
         last = part.iloc[-1]
@@ -119,7 +120,7 @@ def baselines_table(stored):
     """Seconds of whole fits, (numbers of samples, systems); of those that were stopped nan."""
     frame = pd.DataFrame(stored["fits"])
     table = frame.pivot(index="n", columns="system", values="seconds")
-    return table[sorted(frame.system.unique(), key="AGC".__ne__)]  # ours first
+    return table[sorted(frame.system.unique(), key=CLOSED.__ne__)]  # ours first
 
 
 def plot_baselines(stored):
@@ -132,7 +133,7 @@ def plot_baselines(stored):
     return figure
 
 
-def constants(stored, recipe="AGC", above=20_000):
+def constants(stored, recipe=CLOSED, above=20_000):
     """What one more sample costs on a fixed number of anchors, and what there is without any.
 
     Seconds of a fit or an epoch, and GB: two pairs, by least squares above some samples.

@@ -222,7 +222,7 @@ def test_half_of_the_views_are_filled_in_by_the_closed_form_alone(tmp_path):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_fits_are_timed_beside_k_means(tmp_path, capsys):
     found = pd.DataFrame(made("baselines", tmp_path, baselines.jobs(sizes=[600]))["fits"])
-    ours = ["AGC", "k-means, one start", "k-means, ten starts", "MiniBatchKMeans"]
+    ours = ["AGC 0.2.0", "k-means, one start", "k-means, ten starts", "MiniBatchKMeans"]
     assert found.system.tolist()[:4] == ours and (found.acc > 0.5).all() and found.acc[0] == 1
     assert (found.seconds > 0).all() and (found.peak_gb > 0.1).all()
     assert ("PCA + Leiden is not measured" in capsys.readouterr().out) == (len(found) == 4)
@@ -248,7 +248,7 @@ BLOCKED = {
 
 def test_scores_are_means_over_seeds(monkeypatch):
     few = dataclasses.replace(REVISED, epochs=2, anchor_sets=2)
-    monkeypatch.setattr(device, "get_recipe", lambda name: few)
+    monkeypatch.setitem(device.OURS, "REVISED", few)
     means = device.score_means("REVISED", "mfeat", device="cpu", seeds=2, every=20)
     assert means["n"] == 100 and means["seeds"] == 2
     data = dmac.load("mfeat")

@@ -15,7 +15,7 @@ def scores(**means):
     """Scores of all sets, the same on each but for a little that is shared."""
     noise = np.random.default_rng(0).normal(0, 1, len(level_choice.SETS))
     columns = {name: mean + i * 0.1 * noise for i, (name, mean) in enumerate(means.items())}
-    return pd.DataFrame({"0.2.0": 50.0} | columns, index=list(level_choice.SETS))
+    return pd.DataFrame({level_choice.BEFORE: 50.0} | columns, index=list(level_choice.SETS))
 
 
 def test_the_simplest_is_taken_that_no_other_beats_by_its_interval():
@@ -28,9 +28,9 @@ def test_the_simplest_is_taken_that_no_other_beats_by_its_interval():
 
 def test_sets_with_the_same_samples_count_once():
     frame = scores(one=50.0)
-    mean, _ = level_choice.gain(frame, "one", "0.2.0")
+    mean, _ = level_choice.gain(frame, "one", level_choice.BEFORE)
     frame.loc["Wiki", "one"] += 9
-    moved, _ = level_choice.gain(frame, "one", "0.2.0")
+    moved, _ = level_choice.gain(frame, "one", level_choice.BEFORE)
     assert moved - mean == pytest.approx(9 / 2 / 98)
 
 
@@ -68,7 +68,7 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     }
     monkeypatch.setattr(records, "index", lambda _: made)
     found = level_choice.scores_of(None)
-    assert list(found) == ["0.2.0"] and (found == 40).all(axis=None)
+    assert list(found) == [level_choice.BEFORE] and (found == 40).all(axis=None)
 
 
 @pytest.mark.parametrize("n_views", [1, 2])

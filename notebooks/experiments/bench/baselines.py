@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
 import dmac
+from dmac.recipes import CLOSED_FORM_0_2
 from experiments import field, libraries, provenance
 from experiments.bench.measuring import Job, alone, timed
 from experiments.bench.shapes import CLUSTERS, DIMS, synthetic_views
@@ -19,8 +20,8 @@ TOOL = "PCA + Leiden"
 
 
 def agc(views):
-    """Anchor-graph clustering by its defaults."""
-    return dmac.AnchorGraphClustering(CLUSTERS, random_state=0, device="cpu").fit_predict(views)
+    """Anchor-graph clustering of 0.2.0."""
+    return dmac.AnchorGraphClustering(CLUSTERS, CLOSED_FORM_0_2, 0, "cpu").fit_predict(views)
 
 
 def labels_of_concatenated(estimator, views):
