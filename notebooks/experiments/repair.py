@@ -5,7 +5,7 @@
 
 import json
 
-from experiments import evidence, records, studies
+from experiments import evidence, level_choice, records, studies
 
 FILE = records.RESULTS / "repair.json"
 #: What "Your own data" shows beside CLOSED_FORM by kind of data.
@@ -16,6 +16,21 @@ GROUPS = {
     "looked at": [name for name in studies.NINE if name not in studies.DEVELOPMENT],
     "touched once": studies.NEW,
 }
+
+
+def of_levels():
+    """What 0.3.0 gains with one level or two in place of three: means and half widths by group."""
+    seeds, scores = level_choice.of_fewer_levels(records.open_store().refresh())
+    groups = level_choice.GROUPS | {"all": list(level_choice.SETS)}
+    gains = {
+        name: {
+            group: level_choice.gain(scores.loc[sets], name, level_choice.AFTER)
+            for group, sets in groups.items()
+        }
+        for name in level_choice.FEWER_LEVELS
+        if name in scores
+    }
+    return {"seeds": len(seeds), "gains": gains}
 
 
 def tables(runs):
@@ -66,6 +81,7 @@ def tables(runs):
         "robustness": robust.round(4).to_dict(),
         "parts": _plain(evidence.by_part(runs["closed form, parts"], dated)),
         "parts by set": _plain(by_set),
+        "levels": of_levels(),
         "constants": _plain(evidence.by_part(runs["closed form, constants"], dated)),
     }
 

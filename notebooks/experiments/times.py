@@ -11,7 +11,7 @@ from dmac.data.datasets import title_of
 from experiments.bench.epochs import SYSTEMS
 from experiments.compare import growth_exponent
 from experiments.figures import MARKERS
-from experiments.studies import CLOSED
+from experiments.studies import CLOSED, DEFAULT
 
 
 def epochs_by_system(runs, column):
@@ -121,6 +121,20 @@ def baselines_table(stored):
     frame = pd.DataFrame(stored["fits"])
     table = frame.pivot(index="n", columns="system", values="seconds")
     return table[sorted(frame.system.unique(), key=CLOSED.__ne__)]  # ours first
+
+
+def levels_table(stored):
+    """Three levels beside two: seconds of the processor, medians; ratios in a turn; peak GB."""
+    frame = pd.DataFrame(stored["fits"])
+    by = frame.pivot(index=["n", "turn"], columns="recipe")
+    of = by.groupby("n").median()[["processor_seconds", "peak_gb"]]
+    ratio = by.processor_seconds[DEFAULT] / by.processor_seconds[CLOSED]
+    columns = {
+        **{f"{name}, s": of["processor_seconds", name] for name in (CLOSED, DEFAULT)},
+        "ratio": ratio.groupby("n").median(),
+        **{f"{name}, GB": of["peak_gb", name] for name in (CLOSED, DEFAULT)},
+    }
+    return pd.DataFrame(columns)
 
 
 def plot_baselines(stored):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dmac
-from dmac.recipes import CLOSED_FORM_0_2
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import level_choice, records
 from experiments.row_lengths import BY_LENGTH
 from experiments.run import recipe_of, run_name
@@ -69,6 +69,25 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     monkeypatch.setattr(records, "index", lambda _: made)
     found = level_choice.scores_of(None)
     assert list(found) == [level_choice.BEFORE] and (found == 40).all(axis=None)
+
+
+def test_fewer_levels_are_shown_by_the_seeds_that_are_whole(monkeypatch):
+    changes = [{}, *level_choice.FEWER_LEVELS.values()]
+    names = [
+        run_name(x, *level_choice._run(one, CLOSED_FORM), seed)
+        for seed in level_choice.SEEDS
+        for one in changes
+        for x in level_choice.SETS
+    ]
+    made = dict.fromkeys(names, {"scores": {"acc": 0.5, "nmi": 0.3}})
+    assert len(made) == 2 * 7 * 100
+    for n, seeds, shown in ((1400, (1, 2), 7), (1399, (1,), 7), (699, (1,), 6)):
+        some = dict(list(made.items())[:n])
+        monkeypatch.setattr(records, "index", lambda _, some=some: some)
+        found, scores = level_choice.of_fewer_levels(None)
+        assert found == seeds and len(scores.columns) == shown
+    table = level_choice.gains_over(scores, level_choice.AFTER)
+    assert list(table.index) == list(level_choice.FEWER_LEVELS)[:5]
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
