@@ -9,7 +9,7 @@ import pandas as pd
 from dmac.data.datasets import DATASETS, KINDS
 from experiments import compare, field, paper, records, studies
 from experiments.run import BASELINES
-from experiments.studies import CLOSED, DEVELOPED, DEVELOPMENT, SIXTEEN
+from experiments.studies import CLOSED, DEFAULT, DEVELOPED, DEVELOPMENT, SIXTEEN
 
 #: The methods of `beside` after `CLOSED`, in the order of its columns.
 TRAINED, SINGLE, PICKED = "REVISED", "best single", "best of four"
@@ -89,6 +89,12 @@ def with_pretrained(scores):
     alone, starts = pretrained()
     both = scores.join(pd.concat({studies.PRETRAINED.name: alone}, axis=1)).dropna()
     return both, starts
+
+
+def with_default(scores):
+    """Scores of `scores_of` with those of `DEFAULT`, on data sets of which all its runs are stored."""
+    later = records.whole(records.read_study(DEFAULT), studies.SEEDS)
+    return scores.join(pd.concat({DEFAULT: _means(later, "acc", "nmi")}, axis=1), how="inner")
 
 
 def within(scores, groups):

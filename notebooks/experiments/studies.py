@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dmac.data.datasets import DATASETS
 from dmac.recipes import (
+    CLOSED_FORM,
     CLOSED_FORM_0_2,
     CLOSED_FORM_2026_11,
     PUBLISHED,
@@ -814,6 +815,8 @@ STUDIES = {
     "further sets, NEMO": Study(NEMO, FURTHER, 1, _FURTHER_ON),
     "further sets, GMC": _trial(FURTHER, 1, {"GMC": {}}, _FURTHER_ON),
     "further sets, revised": Study(_of(REVISED, "revised"), FURTHER, 3, _FURTHER_ON),
+    # The default of today on all of them.
+    DEFAULT: Study(_of(CLOSED_FORM, DEFAULT), EVERY, SEEDS, "record_evidence"),
     # On the 26 that were held out. GMC draws nothing, whatever its seed.
     "held out, closed form": Study(
         _of(CLOSED_FORM_0_2, "closed form"), HELD_OUT, SEEDS, _FURTHER_ON

@@ -158,3 +158,13 @@ def test_the_pre_trained_network_has_one_start_until_all_its_runs_are_stored(mon
         assert np.allclose(both[of].to_numpy(), [acc, nmi])
     groups = evidence.within(both, {"a": names, "b": ["PIE"]})
     assert groups == {"a": names[1:], "b": []}
+
+
+def test_the_default_is_beside_what_is_stored_where_all_its_runs_are(monkeypatch):
+    index = stored(studies.DEFAULT, ["PIE", "Cora"], scores={"acc": 0.7, "nmi": 0.6})
+    index.popitem()  # a seed of the last
+    monkeypatch.setattr(records, "index", lambda store: index)
+    columns = pd.MultiIndex.from_product([[evidence.CLOSED], ["acc", "nmi"]])
+    both = evidence.with_default(pd.DataFrame(60.0, ["Cora", "PIE"], columns))
+    assert list(both.index) == ["PIE"]
+    assert np.allclose(both[evidence.DEFAULT], [[70, 60]])
