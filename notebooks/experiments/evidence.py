@@ -92,7 +92,7 @@ def with_pretrained(scores):
 
 
 def with_default(scores):
-    """Scores of `scores_of` with those of `DEFAULT`, on data sets of which all its runs are stored."""
+    """Scores with those of `DEFAULT`, on the data sets of which all its runs are stored."""
     later = records.whole(records.read_study(DEFAULT), studies.SEEDS)
     return scores.join(pd.concat({DEFAULT: _means(later, "acc", "nmi")}, axis=1), how="inner")
 

@@ -79,7 +79,7 @@ def test_fewer_levels_are_shown_by_the_seeds_that_are_whole(monkeypatch):
         for one in changes
         for x in level_choice.SETS
     ]
-    made = dict.fromkeys(names, {"scores": {"acc": 0.5, "nmi": 0.3}})
+    made = {name: {"scores": {"acc": 0.5, "nmi": 0.3}} for name in names}
     assert len(made) == 2 * 7 * 100
     for n, seeds, shown in ((1400, (1, 2), 7), (1399, (1,), 7), (699, (1,), 6)):
         some = dict(list(made.items())[:n])
