@@ -21,16 +21,10 @@ GROUPS = {
 def of_levels():
     """What 0.3.0 gains with one level or two in place of three: means and half widths by group."""
     seeds, scores = level_choice.of_fewer_levels(records.open_store().refresh())
-    groups = level_choice.GROUPS | {"all": list(level_choice.SETS)}
-    gains = {
-        name: {
-            group: level_choice.gain(scores.loc[sets], name, level_choice.AFTER)
-            for group, sets in groups.items()
-        }
-        for name in level_choice.FEWER_LEVELS
-        if name in scores
-    }
-    return {"seeds": len(seeds), "gains": gains}
+    gains = level_choice.gains_over(
+        scores, level_choice.AFTER, said=lambda *both: [round(x, 4) for x in both]
+    )
+    return {"seeds": len(seeds), "gains": gains.to_dict("index")}
 
 
 def tables(runs):
