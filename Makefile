@@ -156,7 +156,7 @@ faults: $(READY)
 
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.
-TIMED := parts fits growth baselines samples epochs
+TIMED := parts fits growth baselines levels samples epochs
 BENCH := OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench
 
 bench: $(READY)

@@ -135,13 +135,9 @@ _fitting = _options(
     ),
     click.option(
         "--standardise",
-        "scaled",
-        flag_value="standardised",
+        is_flag=True,
         help="Divide columns by their standard deviations, their means taken off; where their "
         "units differ.",
-    ),
-    click.option(
-        "--centre", "scaled", flag_value="centred", help="Only take the means off the columns."
     ),
     click.option(
         "--seed",
@@ -223,7 +219,7 @@ def fit(
     out: str | None,
     model: str | None,
     recipe: str,
-    scaled: str | None,
+    standardise: bool,
     seed: int,
     device: str,
     checkpoint: str | None,
@@ -244,7 +240,7 @@ def fit(
     _check_places(out, model, data)
     read = _read(data, reading)
     _try_out(read, out, data)
-    estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
+    estimator = _estimator(clusters, recipe, standardise, seed, device, quiet)
     training = {"checkpoint": checkpoint} if checkpoint else {}
     estimator.fit(read.views, **training)
     estimator = dmac.estimators.numbered_by_size(estimator)
@@ -379,7 +375,7 @@ def report(
     model: str | None,
     out: str,
     recipe: str,
-    scaled: str | None,
+    standardise: bool,
     seed: int,
     seeds: int,
     device: str,
@@ -399,20 +395,17 @@ def report(
     given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
     named = [
         x
-        for x in ("clusters", "recipe", "scaled", "seed")
+        for x in ("clusters", "recipe", "standardise", "seed")
         if given.get_parameter_source(x) == typed
     ]
     if model is not None and named:
-        raise click.UsageError(
-            f"--{named[0].replace('scaled', 'standardise or --centre')} is that of the model: "
-            "leave out one of them"
-        )
+        raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
     _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)
         read = _read(data, reading, estimator)
     elif clusters is not None:
-        estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
+        estimator = _estimator(clusters, recipe, standardise, seed, device, quiet)
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
@@ -432,11 +425,11 @@ def report(
 
 
 def _estimator(
-    clusters: int, recipe: str, scaled: str | None, seed: int, device: str, quiet: bool
+    clusters: int, recipe: str, standardise: bool, seed: int, device: str, quiet: bool
 ) -> Any:
     """What is to be fitted."""
     chosen: Any = dmac.recipes.get_recipe(recipe)
-    chosen = replace(chosen, columns=scaled) if scaled else chosen
+    chosen = replace(chosen, columns="standardised") if standardise else chosen
     return dmac.estimators.estimator_of(recipe)(clusters, chosen, seed, device, verbose=not quiet)
 
 

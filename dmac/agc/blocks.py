@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Flags, Floats, Integers
-from dmac.data.levels import LEVELS, LevelPipeline
+from dmac.data.levels import LevelPipeline
 from dmac.recipes import SpectralRecipe
 
 # Rows that are more alike than this are not drawn apart further: rounding is among what they have.
@@ -88,7 +88,7 @@ def blocks_of(
     weights, v, whole = [weights[a] for a in kept], len(kept), sum(weights)
     by_view = [x.split(list(p.widths_), 1) for x, p in zip(views, pipelines)]
     blocks = []
-    for level, parts in zip(LEVELS[recipe.levels], zip(*by_view)):
+    for level, parts in zip(pipelines[0].levels, zip(*by_view)):
         of_level = [p.weights_[level] for p in pipelines]
         shares = [1.0] * v if recipe.level_weight == "equal" else of_level
         if recipe.blocks != "views" or v == 1:

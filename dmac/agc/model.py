@@ -26,7 +26,7 @@ from dmac.agc.completion import Completion, ridge_map
 from dmac.agc.membership import memberships
 from dmac.agc.votes import ballot, filtered, ratio_rows, unit_rows, voters
 from dmac.compute.files import leaves
-from dmac.data.levels import LEVELS, LevelPipeline
+from dmac.data.levels import LevelPipeline
 from dmac.recipes import SpectralRecipe
 
 # Fields that a stored model gets from elsewhere.
@@ -219,7 +219,7 @@ class SpectralModel:
             base = stage.base or base
             stages.append(Stage(stage.values, _lift_of_first(base, stage.lift), _first(base)))
         if fill is not None:  # its graphs are those of single views, which come last
-            single = self.stages[0].base[len(LEVELS[self.recipe.levels]) :]
+            single = self.stages[0].base[len(self.pipelines[0].levels) :]
             fill = replace(fill, lift=_lift_of_first(single, fill.lift))
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
             f = np.column_stack([side_by_side(views, self.recipe), np.ones(len(z))])

@@ -326,7 +326,7 @@ class LevelPipeline(ViewPipeline):
         Of the graphs of each level: 1 of the whitened one, the ``spread_`` of the plain one, and 1
         of the scaled one. With ``halves`` all are multiplied by how far halves of the columns tell
         each other (`agreement_of_halves`), in units of the better of unit rows and scaled columns,
-        if one of them does.
+        if one of them does and there are levels of both.
     scaled_ : ScaledColumns or None
     spread_ : float
         :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
@@ -399,7 +399,7 @@ class LevelPipeline(ViewPipeline):
             levels.append(scaled.transform(x))
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
-            if self.halves and x.shape[1] >= _HALVES_COLUMNS:
+            if self.halves and self.heads_ and x.shape[1] >= _HALVES_COLUMNS:
                 self._weigh(scaled, rows, x)
         return np.hstack(levels)
 

@@ -14,16 +14,18 @@ from dmac.agc.blocks import (
     side_by_side,
     single_view_blocks,
 )
+from dmac.data.levels import LEVELS
 from dmac.recipes import CLOSED_FORM_0_2
 
 WIDTHS = [(2, 3), (1, 4), (2, 2)]
 SPREADS = [0.9, 0.3, 0.6]
 
 
-def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0):
+def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0, levels="both"):
     """What pipelines know, where halves of the columns tell each other so far of unit rows."""
     return [
         SimpleNamespace(
+            levels=LEVELS[levels],
             widths_=width,
             spread_=s,
             weights_={"whitened": told, "plain": told * s, "scaled": s / 2},
@@ -89,15 +91,15 @@ def test_kinds_can_be_left_out(generator):
     assert [(b.level, b.view) for b in joint] == [("whitened", None), ("plain", None)]
     own = blocks_of(x, fitted(), recipe(blocks="views"))
     assert len(own) == 6 and not any(b.view is None for b in own)
-    whole = fitted([(sum(w),) for w in WIDTHS])
     for level in ("whitened", "plain", "scaled"):
-        assert blocks_of(x, whole, recipe(levels=level))[0].level == level
+        whole = fitted([(sum(w),) for w in WIDTHS], levels=level)
+        assert blocks_of(x, whole, recipe())[0].level == level
 
 
 def test_scaled_blocks_come_last_and_weigh_the_shares_of_their_directions(generator):
     x = [torch.cat([one, one[:, :2]], 1) for one in block_views(generator)]
-    pipelines = fitted([(*w, 2) for w in WIDTHS])
-    blocks = blocks_of(x, pipelines, recipe(levels="all"))
+    pipelines = fitted([(*w, 2) for w in WIDTHS], levels="all")
+    blocks = blocks_of(x, pipelines, recipe())
     assert [b.level for b in blocks[8:]] == 4 * ["scaled"]
     expected = [np.mean(SPREADS) / 2, *(s / 6 for s in SPREADS)]
     assert [b.weight for b in blocks[8:]] == pytest.approx(expected)

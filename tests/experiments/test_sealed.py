@@ -51,10 +51,11 @@ def test_the_second_test_has_other_sets_and_the_recipe_of_0_2_0_beside_the_defau
     assert len(hashes) == 74 and all(re.fullmatch("[0-9a-f]{64}", x) for x in hashes)
     assert not any(about.name or about.source for about in second.sets.values())
     first, listed = sealed.studies_of(), sealed.studies_of(second)
-    assert listed["closed form"].variants[sealed.CLOSED][1] == runs.settings_of(
-        CLOSED_FORM, sealed=True
-    )
-    assert list(listed["closed form"].variants) == [sealed.CLOSED, "AGC of 0.2.0"]
+    both = {"AGC 0.3.0": CLOSED_FORM, "AGC 0.2.0": CLOSED_FORM_0_2}
+    assert listed["closed form"].variants == {
+        name: ("DMAC", runs.settings_of(recipe, sealed=True)) for name, recipe in both.items()
+    }
+    assert list(listed["how sure"].variants) == [second.tested] == ["AGC 0.3.0"]
     assert second.reference in sealed.PIPELINES and sealed.FIRST.reference is None
     assert set(listed["recipes"].variants) == {*first["recipes"].variants, *sealed.FIRST.beside}
     for name in ("pipelines", "systems", "trained systems", "cells and bulk"):
