@@ -377,7 +377,8 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     for name, value in (("RECIPES", {"RELEASED": short}), ("SEEDS", 2), ("FEW", 2)):
         monkeypatch.setattr(sealed, name, value)
     store, small = records.open_store(tmp_path), {k: stand_ins.sets[k] for k in ("S01", "S02")}
-    small = dataclasses.replace(stand_ins, sets=small)
+    brief = {k: dataclasses.replace(x, pretrain_epochs=1) for k, x in stand_ins.beside.items()}
+    small = dataclasses.replace(stand_ins, sets=small, beside=brief)
     done = list(sealed.make(store, small))
     listed = sealed.asked(store.refresh(), small)
     assert len(done) == len(listed) and all(run.record is not None for run in listed)
