@@ -216,14 +216,14 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     if view.samples == every:
         return view
     rows = np.array([places.get(name, -1) for name in every])
-    lacking = rows < 0
-    if view.lacking is not None:
-        lacking |= view.lacking[rows]
+    present = rows >= 0
+    if view.present is not None:
+        present &= view.present[rows]
     x = view.values
     if not hasattr(x, "iloc"):
         x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else np.asarray(x)
     x = x.iloc[rows] if hasattr(x, "iloc") else x[rows]
-    return replace(view, values=x, samples=every, lacking=lacking)
+    return replace(view, values=x, samples=every, present=present)
 
 
 def _places(view: NamedView) -> dict[Any, int]:
