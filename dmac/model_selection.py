@@ -79,10 +79,9 @@ def _blocks(views: Sequence[View], pipelines: list[LevelPipeline]) -> list[Block
     """
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
-    given = prepared.present
-    present = given | ~given.any(0)
+    present = prepared.present | ~prepared.present.any(0)  # what no sample has says nothing
     if is_needed(present):
-        blocks = blocks_of(prepared.views, pipelines, _RECIPE, None, given)
+        blocks = blocks_of(prepared.views, pipelines, _RECIPE, None, present)
         if own := single_view_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors)):
             return own
     return blocks_of(prepared.views, pipelines, _RECIPE)  # zeros count as values

@@ -236,26 +236,33 @@ class SpectralSolver(Solver):
         """Weigh the views by the graphs of each alone, and fill in what samples lack, if needed."""
         recipe, views, pipelines = self.recipe, prepared.views, prepared.pipelines
         v, given, weights, completion = len(views), prepared.present, None, None
-        blocks, present = blocks_of(views, pipelines, recipe, None, given), given | ~given.any(0)
-        about = plan.n_clusters, plan.n_anchors, generator
-        fit = Fit(recipe, prepared, *about, views, present, blocks)
-        fills = self.completes(present)
+        fit = Fit(
+            recipe=recipe,
+            prepared=prepared,
+            n_clusters=plan.n_clusters,
+            n_anchors=plan.n_anchors,
+            generator=generator,
+            views=views,
+            present=given | ~given.any(0),
+            blocks=blocks_of(views, pipelines, recipe, present=given),
+        )
+        fills = self.completes(fit.present)
         if not (fills or self.weighs(v)):
             return fit
-        enough = with_graphs(present, recipe.n_neighbors) if fills else np.ones(v, bool)
-        single = fit.draw(single_view_blocks(blocks, enough))
+        enough = with_graphs(fit.present, recipe.n_neighbors) if fills else np.ones(v, bool)
+        single = fit.draw(single_view_blocks(fit.blocks, enough))
         if self.weighs(v):
             weights = view_weights(single, v, plan.n_clusters)
-            blocks = blocks_of(views, pipelines, recipe, weights, given)
-            weighed = single_view_blocks(blocks, enough)
+            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, given))
+            weighed = single_view_blocks(fit.blocks, enough)
             single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
         if fills:
             completion, views = self.filled(fit, single, enough)
-            blocks = blocks_of(views, pipelines, recipe, weights)
+            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights))
         return replace(
             fit,
             views=views,
-            blocks=joint_blocks(blocks),
+            blocks=joint_blocks(fit.blocks),
             single=single,
             weights=weights,
             completion=completion,

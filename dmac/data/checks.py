@@ -354,7 +354,7 @@ def _dask_views(
         )
     for x in named:
         _check_array(x.values, x.where)
-    views = [DaskView.of(x) for x in named]
+    views = [DaskView.of(x, incomplete=True) for x in named]
     check_shapes(views, n_features)
     most = block_rows(sum(x.shape[1] for x in views))
     rows = tuple(
