@@ -150,8 +150,9 @@ def test_samples_without_any_view_and_entries_that_lack_are_refused_before_the_f
 def of_whole_and_part(x, order):
     """The pipelines of a view that is fitted, and of one of which some samples are."""
     whole, part = (LevelPipeline(True, "all", 3, 0.03, 4) for _ in range(2))
-    whole.fit_transform(x)
-    prepare(as_views([x]), [part], order, torch.device("cpu"), torch.float64)
+    (view,) = as_views([x])
+    whole.fit_part(view)
+    prepare([view], [part], order, torch.device("cpu"), torch.float64)
     return whole, part
 
 
