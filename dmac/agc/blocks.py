@@ -80,7 +80,8 @@ def blocks_of(
     weights : list of v floats, optional
         By default those of the recipe, or equal.
     present : numpy.ndarray of shape (n, v), bool, optional
-        Which views each sample has; by default all, and rows of zeros are values.
+        Which views each sample has; by default all, and rows of zeros are values. With it, a
+        sample lacks a view at a level whose directions leave nothing of its row.
 
     Returns
     -------
@@ -101,21 +102,21 @@ def blocks_of(
             units = [p.spread_ if spreads else 1.0 for p in pipelines]
             x, of_views = _joint(parts, weights, units), tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
-            of_block = None if present is None else present[:, kept]
-            blocks.append(Block(level, None, x, share, of_views, of_block))
+            has = _has(present, kept, parts)
+            blocks.append(Block(level, None, x, share, of_views, has))
         if recipe.blocks != "joint" and v > 1:
             blocks += [
-                Block(
-                    level,
-                    a,
-                    x,
-                    weight * share / whole,
-                    (x.shape[1],),
-                    None if present is None else present[:, [a]],
-                )
+                Block(level, a, x, weight * share / whole, (x.shape[1],), _has(present, [a], [x]))
                 for a, x, weight, share in zip(kept, parts, weights, shares)
             ]
     return blocks
+
+
+def _has(present: Flags | None, views: Sequence[int], parts: Sequence[Tensor]) -> Flags | None:
+    """Which of some views samples have, and whose rows (n, r_a) directions did not lose: (n, v)."""
+    if present is None:
+        return None
+    return present[:, views] & torch.stack([(x != 0).any(1) for x in parts], 1).cpu().numpy()
 
 
 def given_weights(recipe: SpectralRecipe, n_views: int) -> list[float]:

@@ -202,7 +202,8 @@ class SpectralModel:
             u = averaged(of_single) @ fill.lift
             phi = filtered(u, fill.values, self.n_clusters, self.recipe)
             views = fill.filled(views, present, phi)
-            blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
+            present = np.ones_like(present)
+            blocks = blocks_of(views, self.pipelines, self.recipe, self.weights, present)
         return placed(joint_blocks(blocks), sets, k) + of_single, views
 
     def of_part(self, views: Sequence[Tensor], z: Array) -> SpectralModel:

@@ -258,7 +258,8 @@ class SpectralSolver(Solver):
             single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
         if fills:
             completion, views = self.filled(fit, single, enough)
-            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights))
+            everywhere = np.ones_like(given)
+            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, everywhere))
         return replace(
             fit,
             views=views,
