@@ -97,26 +97,33 @@ def blocks_of(
     for level, parts in zip(LEVELS[recipe.levels], zip(*by_view)):
         of_level = [p.weights_[level] for p in pipelines]
         shares = [1.0] * v if recipe.level_weight == "equal" else of_level
+        has = _has(present, kept, parts, [p.measured_ for p in pipelines])
+        singly = [None] * v if has is None else np.hsplit(has, v)
         if recipe.blocks != "views" or v == 1:
             spreads = level == "plain" and recipe.plain_scale == "spread"
             units = [p.spread_ if spreads else 1.0 for p in pipelines]
             x, of_views = _joint(parts, weights, units), tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
-            has = _has(present, kept, parts)
             blocks.append(Block(level, None, x, share, of_views, has))
         if recipe.blocks != "joint" and v > 1:
             blocks += [
-                Block(level, a, x, weight * share / whole, (x.shape[1],), _has(present, [a], [x]))
-                for a, x, weight, share in zip(kept, parts, weights, shares)
+                Block(level, a, x, weight * share / whole, (x.shape[1],), one)
+                for a, x, weight, share, one in zip(kept, parts, weights, shares, singly)
             ]
     return blocks
 
 
-def _has(present: Flags | None, views: Sequence[int], parts: Sequence[Tensor]) -> Flags | None:
-    """Which of some views samples have, and whose rows (n, r_a) directions did not lose: (n, v)."""
+def _has(
+    present: Flags | None, views: Sequence[int], parts: Sequence[Tensor], values: Sequence[bool]
+) -> Flags | None:
+    """Which of some views samples have at a level: (n, v).
+
+    A row (n, r_a) that its directions lost says nothing, unless rows of zeros are ``values`` (v,).
+    """
     if present is None:
         return None
-    return present[:, views] & torch.stack([(x != 0).any(1) for x in parts], 1).cpu().numpy()
+    told = torch.stack([(x != 0).any(1) for x in parts], 1).cpu().numpy()
+    return present[:, views] & (told | np.asarray(values))
 
 
 def given_weights(recipe: SpectralRecipe, n_views: int) -> list[float]:

@@ -322,6 +322,8 @@ class LevelPipeline(ViewPipeline):
         each other (`agreement_of_halves`), in units of the better of unit rows and scaled columns,
         if one of them does.
     scaled_ : ScaledColumns or None
+    measured_ : bool
+        Whether rows of zeros were measured, and are values.
     spread_ : float
         :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
         squared distance of two rows is twice that.
@@ -329,6 +331,7 @@ class LevelPipeline(ViewPipeline):
 
     scaled_level = ScaledColumns
     scaled_: ScaledColumns | None = None
+    measured_: bool = False
 
     def __init__(
         self,
@@ -404,6 +407,7 @@ class LevelPipeline(ViewPipeline):
 
     def fit_part(self, part: ArrayView, **more: Any) -> Floats:
         """`fit_transform` of the samples that have a view; where none has, its zeros stay."""
+        self.measured_ = part.measured
         if not part.present.any():
             return 0 * self.fit_transform(part.values, part.where, **more)
         return spread(self.fit_transform(part.there, part.where, **more), part.present)
