@@ -469,7 +469,7 @@ def _say(read: Reading, checked: list[View]) -> None:
     several = len({x.source for x in read.views}) > 1
     for a, (x, source) in enumerate(zip(read.views, checked), 1):
         told = f"{x.name}, from {x.source}" if several else x.name
-        lacking = int((~source.filled()).sum())
+        lacking = int((~source.presence()).sum())
         told += f"; {lacking} of {n} samples lack it" if lacking else ""
         click.echo(f"  view {a}: {number_of(x.values.shape[1], 'column')} ({told})")
     if read.labels is not None:

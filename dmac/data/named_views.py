@@ -36,8 +36,8 @@ class NamedView:
         What its file calls it; empty for a view that was passed without a name.
     samples : list of n names, or None
     features : list of d names, or None
-    lacking : boolean array of shape (n,), or None
-        Which samples lack this view: what stands in their rows is not looked at.
+    present : boolean array of shape (n,), or None
+        Which samples have this view, all if None: what stands in other rows is not looked at.
     source : str
         The file; empty for what comes from no file.
     numbered : bool
@@ -52,7 +52,7 @@ class NamedView:
     name: str = ""
     samples: list[Any] | None = None
     features: list[Any] | None = None
-    lacking: Flags | None = None
+    present: Flags | None = None
     source: str = ""
     numbered: bool = False
     measured: bool = False

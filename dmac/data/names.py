@@ -226,8 +226,8 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     rows = np.array([places.get(name, -1) for name in every])
     as_rows = scipy.sparse.csr_matrix if scipy.sparse.issparse(view.values) else np.asarray
     x = view.values.iloc if hasattr(view.values, "iloc") else as_rows(view.values)
-    lacking = (rows < 0) | (False if view.lacking is None else view.lacking[rows])
-    return replace(view, values=x[rows], samples=every, lacking=lacking)
+    present = (rows >= 0) & (True if view.present is None else view.present[rows])
+    return replace(view, values=x[rows], samples=every, present=present)
 
 
 def _places(view: NamedView) -> dict[Any, int]:

@@ -16,7 +16,7 @@ from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
 from dmac.data.checks import NARROW
 from dmac.data.linalg import as_dense, on_entries, stored
-from dmac.data.source import filled, with_measured
+from dmac.data.source import ArrayView
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
@@ -137,19 +137,17 @@ class ViewPipeline:
         return self.rows_.transform(self._take_root(self._in_units(x)))
 
     def _learn_columns(self, blocks: Iterable[Matrix]) -> None:
-        """The means and standard deviations of columns, of the samples that have the view."""
+        """The means and standard deviations of columns."""
         dense = not any(scipy.sparse.issparse(x) for x in blocks)
         self.scaler_ = StandardScaler(with_mean=dense)
         for x in blocks:
-            self.scaler_.partial_fit(x[filled(x)])
+            self.scaler_.partial_fit(x)
 
     def _in_units(self, x: Matrix) -> Matrix:
-        """A view whose columns are standardised, if they are; missing samples stay zeros."""
+        """A view whose columns are standardised, if they are."""
         if self.columns == "given":
             return x
-        x, present = as_dense(x) if self.scaler_.with_mean else x, filled(x)
-        x = self.scaler_.transform(x)
-        return x if scipy.sparse.issparse(x) else with_measured(x * present[:, None], present)
+        return self.scaler_.transform(as_dense(x) if self.scaler_.with_mean else x)
 
     def _fit_lengths(self, rows: Iterable[Matrix]) -> Floats:
         """What the heads make of unit rows in blocks, each in unit rows again, side by side."""
@@ -173,6 +171,10 @@ class ViewPipeline:
             return x
         levels = ((name, self._level(head, x)) for name, head in self.heads_.items())
         return np.hstack([self.lengths_[name].transform(level) for name, level in levels])
+
+    def of_part(self, part: ArrayView) -> Matrix:
+        """`transform` of a part of a view; rows of zeros are values."""
+        return self.transform(part.values)
 
     @property
     def n_features_out_(self) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, stem
+from dmac.data.source import not_nan
 from dmac.data.vocabulary import (
     KNOWN,
     Column,
@@ -420,13 +421,13 @@ def numbers(
     x = np.where(words, np.inf, completed(x, missing))
     _check_words(replace(view, values=cells), x, words)
     x = completed(x, fill=fill)
-    lacking: Any = np.isnan(x).all(1)
-    x[lacking] = 0
+    present = not_nan(x)
+    x[~present] = 0
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
         found = sorted({str(cells.iloc[i, j]) for i, j in bad if words[i, j]})[:_SHOWN]
         raise ValueError(_no_number(view, bad, found))
-    return replace(view, values=x, lacking=lacking)
+    return replace(view, values=x, present=present)
 
 
 def _no_number(view: NamedView, bad: Array, found: list[str]) -> str:

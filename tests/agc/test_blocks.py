@@ -28,6 +28,7 @@ def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0, levels="both"):
             levels=LEVELS[levels],
             widths_=width,
             spread_=s,
+            measured_=False,
             weights_={"whitened": told, "plain": told * s, "scaled": s / 2},
         )
         for width, s in zip(widths, spreads)
@@ -129,3 +130,15 @@ def test_distances_beside_a_ballot_add_up(generator):
     assert both.dtype == x.dtype
     added = torch.cdist(x, x) ** 2 + torch.cdist(*2 * [torch.as_tensor(rows).float()]) ** 2
     torch.testing.assert_close(torch.cdist(both, both) ** 2, added)
+
+
+def test_a_sample_is_in_no_block_of_a_level_that_loses_its_row(generator):
+    x, present = block_views(generator), np.ones((7, 3), bool)
+    present[0, 1] = False
+    x[2][1, : WIDTHS[2][0]] = 0  # at the first level
+    blocks = blocks_of(x, fitted(), recipe(), present=present)
+    for of_level, lost in ((blocks[:4], [[0, 1], [1, 2]]), (blocks[4:], [[0, 1]])):
+        joint, *own = (block.present for block in of_level)
+        np.testing.assert_array_equal(joint, np.hstack(own))
+        assert np.argwhere(~joint).tolist() == lost
+    assert all(block.present is None for block in blocks_of(x, fitted(), recipe()))

