@@ -14,9 +14,11 @@ from sklearn.metrics import adjusted_rand_score
 
 import dmac
 from dmac.agc.votes import association
-from experiments import level_choice, records
+from dmac.data.datasets import DATASETS
+from experiments import level_choice, records, sealed
 from experiments.ideas.last_step import GRAPH, OWN, labels_of
 from experiments.store import round_floats
+from experiments.studies import EVERY
 
 FILE = records.RESULTS / "last_step.json"
 SEEDS, LARGE, METRICS = level_choice.SEEDS, 3000, ("acc", "nmi")
@@ -100,7 +102,8 @@ def gains(scores, samples):
 def main():
     """Make what is missing, set by set."""
     stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    sizes = {name: level_choice.load(name).n_samples for name in level_choice.SETS}
+    sizes = {name: DATASETS[name].n_samples for name in EVERY}
+    sizes |= {name: about.samples for name, about in sealed.SETS.items()}
     for name in sorted(sizes, key=lambda x: (sizes[x] <= LARGE, sizes[x])):
         if name not in stored:
             with warnings.catch_warnings(action="ignore"):
