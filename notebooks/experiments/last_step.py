@@ -21,7 +21,10 @@ from experiments.store import round_floats
 from experiments.studies import EVERY
 
 FILE = records.RESULTS / "last_step.json"
-SEEDS, LARGE, METRICS = level_choice.SEEDS, 3000, ("acc", "nmi")
+SEEDS, METRICS = level_choice.SEEDS, ("acc", "nmi")
+#: Samples above which a set is large, and what a step may lose on the others, in points.
+LARGE, LOSS = 3000, 0.5
+GROUPS = f"above {LARGE:,} samples", "the others", "all"
 
 
 def measured(name, load=level_choice.load):
@@ -31,8 +34,7 @@ def measured(name, load=level_choice.load):
     on its graph the ``association`` and the agreement between the fits of both seeds, ``repeats``.
     """
     data, every = load(name), {}
-    c, stored = data.n_clusters, {"samples": data.n_samples}
-    stored |= {"scores": {}, "clusters": {}, "association": {}}
+    c, stored = data.n_clusters, {"scores": {}, "clusters": {}, "association": {}}
     for seed in SEEDS:
         order = np.random.default_rng(seed).permutation(data.n_samples)
         found, graph = labels_of([x[order] for x in data.views], c, seed)
@@ -71,40 +73,51 @@ def read(stored=None):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def sizes():
+    """How many samples each set has."""
+    found = {name: DATASETS[name].n_samples for name in EVERY}
+    return pd.Series(found | {name: about.samples for name, about in sealed.SETS.items()})
+
+
 def gains(scores, samples):
     """What each last step gains over the recipe's labels, by group of sets.
 
     Parameters
     ----------
     scores : pandas.DataFrame
-        Of `read`, or one metric of it.
+        Of `read`.
     samples : pandas.Series
-        Of each set.
+        Of `sizes`.
 
     Returns
     -------
     pandas.DataFrame
-        ``mean`` and ``half`` width of the interval: a row for each step, columns by group.
+        ``mean`` and ``half`` width of the interval: a row for each step, columns by those of
+        `GROUPS` of which all sets are scored.
     """
-    means = scores.T.groupby(level=0, sort=False).mean().T
-    large = samples > LARGE
-    groups = {f"above {LARGE:,} samples": large, "the others": ~large, "all": large | ~large}
-    found = {
-        (group, of): {
-            step: level_choice.gain(means[some], step, OWN)[i] for step in means if step != OWN
-        }
-        for group, some in groups.items()
-        for i, of in enumerate(("mean", "half"))
-    }
-    return pd.DataFrame(found)
+    means, large = scores.T.groupby(level=0, sort=False).mean().T, samples > LARGE
+    steps, found = [step for step in means if step != OWN], {}
+    for group, some in zip(GROUPS, (large, ~large, large | ~large)):
+        names = samples.index[some]
+        if set(names) <= set(means.index):
+            both = [level_choice.gain(means.loc[names], step, OWN) for step in steps]
+            found |= {(group, of): x for of, x in zip(("mean", "half"), zip(*both))}
+    return pd.DataFrame(found, steps)
+
+
+def passing(table):
+    """Which steps of `gains` are ahead on large sets, and which of these lose nothing elsewhere."""
+    large, others = (table[group] for group in GROUPS[:2])
+    ahead = large["mean"] > large["half"]
+    keeps = (others["mean"] >= -LOSS) & (others["mean"] + others["half"] >= 0)
+    return list(table.index[ahead]), list(table.index[ahead & keeps])
 
 
 def main():
     """Make what is missing, set by set."""
     stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    sizes = {name: DATASETS[name].n_samples for name in EVERY}
-    sizes |= {name: about.samples for name, about in sealed.SETS.items()}
-    for name in sorted(sizes, key=lambda x: (sizes[x] <= LARGE, sizes[x])):
+    samples = sizes()
+    for name in sorted(samples.index, key=lambda x: (samples[x] <= LARGE, samples[x])):
         if name not in stored:
             with warnings.catch_warnings(action="ignore"):
                 stored[name] = measured(name)
