@@ -1,5 +1,6 @@
 """Other last steps: neighbours by weight, labels of one fit, and rules that take one of them."""
 
+import json
 import warnings
 
 import numpy as np
@@ -70,3 +71,9 @@ def test_gains_are_over_whole_groups_and_the_rule_asks_both():
     whole.loc[GRAPH, (last_step.GROUPS[0], "half")] = 2.6
     assert last_step.passing(whole) == ([ROWS], [])
     assert len(last_step.sizes()) == 100
+
+
+def test_what_is_stored_is_of_sets_at_hand():
+    stored = json.loads(last_step.FILE.read_text(encoding="utf-8"))
+    assert set(stored) <= set(last_step.level_choice.SETS)
+    assert last_step.read(stored).notna().all(axis=None)
