@@ -106,9 +106,14 @@ def gains(scores, samples):
 
 
 def passing(table):
-    """Which steps of `gains` are ahead on large sets, and which of these lose nothing elsewhere."""
-    large, others = (table[group] for group in GROUPS[:2])
+    """Which steps of `gains` are ahead on large sets, and which of these lose nothing elsewhere.
+
+    The latter is empty while the others are not whole.
+    """
+    large, others = table[GROUPS[0]], table.get(GROUPS[1])
     ahead = large["mean"] > large["half"]
+    if others is None:
+        return list(table.index[ahead]), []
     keeps = (others["mean"] >= -LOSS) & (others["mean"] + others["half"] >= 0)
     return list(table.index[ahead]), list(table.index[ahead & keeps])
 

@@ -70,6 +70,7 @@ def test_gains_are_over_whole_groups_and_the_rule_asks_both():
     assert last_step.passing(whole) == ([GRAPH, ROWS], [GRAPH])
     whole.loc[GRAPH, (last_step.GROUPS[0], "half")] = 2.6
     assert last_step.passing(whole) == ([ROWS], [])
+    assert last_step.passing(last_step.gains(scores[:2], samples)) == ([], [])
     assert len(last_step.sizes()) == 100
 
 
