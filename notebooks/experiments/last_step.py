@@ -92,28 +92,20 @@ def gains(scores, samples):
     Returns
     -------
     pandas.DataFrame
-        ``mean`` and ``half`` width of the interval: a row for each step, columns by those of
-        `GROUPS` of which all sets are scored.
+        ``mean`` and ``half`` width of the interval: a row for each step, columns by `GROUPS`.
     """
     means, large = scores.T.groupby(level=0, sort=False).mean().T, samples > LARGE
     steps, found = [step for step in means if step != OWN], {}
     for group, some in zip(GROUPS, (large, ~large, large | ~large)):
-        names = samples.index[some]
-        if set(names) <= set(means.index):
-            both = [level_choice.gain(means.loc[names], step, OWN) for step in steps]
-            found |= {(group, of): x for of, x in zip(("mean", "half"), zip(*both))}
+        both = [level_choice.gain(means.loc[samples.index[some]], step, OWN) for step in steps]
+        found |= {(group, of): x for of, x in zip(("mean", "half"), zip(*both))}
     return pd.DataFrame(found, steps)
 
 
 def passing(table):
-    """Which steps of `gains` are ahead on large sets, and which of these lose nothing elsewhere.
-
-    The latter is empty while the others are not whole.
-    """
-    large, others = table[GROUPS[0]], table.get(GROUPS[1])
+    """Which steps of `gains` are ahead on large sets, and which of these lose nothing elsewhere."""
+    large, others = (table[group] for group in GROUPS[:2])
     ahead = large["mean"] > large["half"]
-    if others is None:
-        return list(table.index[ahead]), []
     keeps = (others["mean"] >= -LOSS) & (others["mean"] + others["half"] >= 0)
     return list(table.index[ahead]), list(table.index[ahead & keeps])
 
