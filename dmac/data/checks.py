@@ -173,6 +173,16 @@ def _rows_or_nan(x: Any) -> Any:
     return [[np.nan] * max(widths, default=0) if row is None else row for row in x]
 
 
+def _of_kind(x: NamedView, streamed: bool, incomplete: bool, most: int | None) -> View:
+    """A view that stays on disk, or is in memory: as float64, if it is not long."""
+    if streamed and is_on_disk(x.values):
+        _check_kind(x.values, x.where)
+        return DiskView.of(x, incomplete=incomplete)
+    many = most is not None and _is_long(x.values, most)
+    values = x.values if many else _as_matrix(_rows_or_nan(x.values), x.where)
+    return ArrayView.of(x, values=values)
+
+
 def _present(
     present: npt.ArrayLike | None, views: Sequence[NamedView], shape: tuple[int, int]
 ) -> Flags:
@@ -265,15 +275,7 @@ def as_views(
     named = lined_up(named, incomplete)
     if not named:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
-    given: list[View] = []
-    for x in named:
-        if streamed and is_on_disk(x.values):
-            _check_kind(x.values, x.where)
-            given.append(DiskView.of(x, incomplete=incomplete))
-        else:
-            many = most is not None and _is_long(x.values, most)
-            values = x.values if many else _as_matrix(_rows_or_nan(x.values), x.where)
-            given.append(ArrayView.of(x, values=values))
+    given = [_of_kind(x, streamed, incomplete, most) for x in named]
     check_shapes(given, n_features)
     there = _present(present, named, (given[0].shape[0], len(given)))
     if not (incomplete or there.all()):
