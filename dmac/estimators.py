@@ -310,9 +310,9 @@ class MultiViewEstimator(
             views, solver_of(self.recipe_), present, self.n_features_, self.column_names_
         )
 
+    @usual_settings()
     def _nearest(self) -> NearestCenter:
-        with usual_settings():
-            return NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
+        return NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
 
     def _labels(self, checked: Sequence[View]) -> Any:
         nearest = self._nearest()

@@ -106,8 +106,8 @@ def page(
     """
     _check_settings(model, seeds)
     with warnings.catch_warnings(record=True, action="always") as said:
-        warns = solver_of(get_recipe(model.recipe)).takes_incomplete
-        checked = as_views(views, streamed=True, incomplete=True, warns=warns)
+        takes = solver_of(get_recipe(model.recipe)).takes_incomplete
+        checked = as_views(views, streamed=True, incomplete=takes, warns=takes)
         n = checked[0].shape[0]
         samples = _as_text(checked[0].samples, "", n)
         columns = [_as_text(x.features, "column ", x.shape[1]) for x in checked]

@@ -155,7 +155,7 @@ class Solver(Protocol):
     """
 
     recipe: Any
-    #: Whether samples may lack views.
+    #: Whether samples may lack views, and views may be Dask arrays.
     takes_incomplete: bool = False
 
     def __init__(self, recipe: Any) -> None:
