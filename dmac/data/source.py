@@ -95,7 +95,7 @@ class View(NamedView):
         return scipy.sparse.issparse(self.values)
 
     def read(self, rows: slice | Integers) -> Matrix:
-        """The rows of a `part`, with zeros for samples that lack the view: (b, d)."""
+        """The rows of a ``part``, with zeros for samples that lack the view: (b, d)."""
         return self.part(rows).values
 
     def slices(self) -> list[slice]:
