@@ -54,7 +54,7 @@ help:
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
 
-# The pages of the experiments run two at a time.
+# The pages of the experiments run two at a time, and so do the chapters (scripts/side_by_side.py).
 book: $(READY)
 	@$(MAKE) --no-print-directory -j2 $(EXPERIMENTS)
 	@$(MAKE) --no-print-directory html
@@ -119,7 +119,7 @@ lint: $(READY)
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
 ELSEWHERE := api book browser drawings faults fold_modules fuzz launch_buttons moving notebooks \
-    number_record portable print_book project repeat_runs show_checks soak \
+    number_record portable print_book project repeat_runs show_checks side_by_side soak \
     write_concordance
 CORE_TESTS := tests/agc tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
@@ -156,7 +156,7 @@ faults: $(READY)
 
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.
-TIMED := parts fits growth baselines samples epochs
+TIMED := parts fits growth baselines levels samples epochs
 BENCH := OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench
 
 bench: $(READY)

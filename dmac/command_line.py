@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import shlex
 import sys
@@ -136,13 +135,9 @@ _fitting = _options(
     ),
     click.option(
         "--standardise",
-        "scaled",
-        flag_value="standardised",
+        is_flag=True,
         help="Divide columns by their standard deviations, their means taken off; where their "
         "units differ.",
-    ),
-    click.option(
-        "--centre", "scaled", flag_value="centred", help="Only take the means off the columns."
     ),
     click.option(
         "--seed",
@@ -224,7 +219,7 @@ def fit(
     out: str | None,
     model: str | None,
     recipe: str,
-    scaled: str | None,
+    standardise: bool,
     seed: int,
     device: str,
     checkpoint: str | None,
@@ -245,7 +240,7 @@ def fit(
     _check_places(out, model, data)
     read = _read(data, reading)
     _try_out(read, out, data)
-    estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
+    estimator = _estimator(clusters, recipe, standardise, seed, device, quiet)
     training = {"checkpoint": checkpoint} if checkpoint else {}
     estimator.fit(read.views, **training)
     estimator = dmac.estimators.numbered_by_size(estimator)
@@ -380,7 +375,7 @@ def report(
     model: str | None,
     out: str,
     recipe: str,
-    scaled: str | None,
+    standardise: bool,
     seed: int,
     seeds: int,
     device: str,
@@ -400,23 +395,20 @@ def report(
     given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
     named = [
         x
-        for x in ("clusters", "recipe", "scaled", "seed")
+        for x in ("clusters", "recipe", "standardise", "seed")
         if given.get_parameter_source(x) == typed
     ]
     if model is not None and named:
-        name = "standardise or --centre" if named[0] == "scaled" else named[0]
-        raise click.UsageError(f"--{name} is that of the model: leave out one of them")
+        raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
     _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)
         read = _read(data, reading, estimator)
     elif clusters is not None:
-        estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
+        estimator = _estimator(clusters, recipe, standardise, seed, device, quiet)
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
-    # Of a model the record says how it was fitted.
-    record = getattr(estimator, "record_", None) or _record(read, reading)
     text = dmac.report.page(
         estimator,
         read.views,
@@ -424,7 +416,8 @@ def report(
         seeds=seeds,
         by_size=True,
         about=_about(read),
-        record=record,
+        # Of a model the record says how it was fitted.
+        record=getattr(estimator, "record_", None) or _record(read, reading),
     )
     _write(text, out)
     labels = estimator.labels_.tolist()
@@ -432,30 +425,26 @@ def report(
 
 
 def _estimator(
-    clusters: int, recipe: str, scaled: str | None, seed: int, device: str, quiet: bool
+    clusters: int, recipe: str, standardise: bool, seed: int, device: str, quiet: bool
 ) -> Any:
     """What is to be fitted."""
     chosen: Any = dmac.recipes.get_recipe(recipe)
-    chosen = replace(chosen, columns=scaled) if scaled else chosen
-    kind = dmac.estimators.estimator_of(recipe)
-    return kind(clusters, chosen, seed, device, verbose=not quiet)
+    chosen = replace(chosen, columns="standardised") if standardise else chosen
+    return dmac.estimators.estimator_of(recipe)(clusters, chosen, seed, device, verbose=not quiet)
 
 
 def _record(read: Reading, reading: dict[str, Any]) -> dict[str, Any]:
     """What is kept of how the data were read: the command, the files and what was asked for."""
+    import pooch
+
     files = [y for x in read.files for y in (sorted(x.iterdir()) if x.is_dir() else [x])]
-    sums = {}
-    for path in files:
-        with open(path, "rb") as opened:
-            sums[str(path)] = hashlib.file_digest(opened, "sha256").hexdigest()
-    arguments = click.get_current_context().obj
     asked = {key: x for key, x in reading.items() if x not in (None, False, ())}
     asked["columns"] = dict(x.split("=", 1) for x in asked.get("columns", ()))
     if asked.pop("no_labels", False):
         asked["labels_key"] = False
     return {
-        "command": shlex.join(["python", "-m", "dmac", *arguments]),
-        "files": sums,
+        "command": shlex.join(["python", "-m", "dmac", *click.get_current_context().obj]),
+        "files": {str(path): pooch.file_hash(path) for path in files},
         "read": {key: x for key, x in asked.items() if x != {} and key != "form"},
         "version": dmac.__version__,
     }
@@ -480,12 +469,14 @@ def _say(read: Reading, checked: list[View]) -> None:
     several = len({x.source for x in read.views}) > 1
     for a, (x, source) in enumerate(zip(read.views, checked), 1):
         told = f"{x.name}, from {x.source}" if several else x.name
-        lacking = int((~source.filled()).sum())
+        lacking = int((~source.presence()).sum())
         told += f"; {lacking} of {n} samples lack it" if lacking else ""
         click.echo(f"  view {a}: {number_of(x.values.shape[1], 'column')} ({told})")
     if read.labels is not None:
-        number = number_of(read.labels.max() + 1, "known class")
-        click.echo(f"{number} in {read.known} (never used for clustering)")
+        click.echo(
+            f"{number_of(read.labels.max() + 1, 'known class')} in {read.known} "
+            "(never used for clustering)"
+        )
     for name, reason in read.left_out.items():
         click.echo(_spoken(f"left out: {name}, since {reason}"))
     if read.left_out:
@@ -581,8 +572,9 @@ def _check_places(
         if not written.exists():
             raise ValueError(f"{place}: there is no folder {written}")
         if not os.access(written, os.W_OK):
-            what = "" if special else "the folder "
-            raise ValueError(f"{place}: {what}{written} cannot be written to")
+            raise ValueError(
+                f"{place}: {'' if special else 'the folder '}{written} cannot be written to"
+            )
         if path.is_file() and (path in files or (path.parent in files and is_data(path))):
             raise ValueError(
                 f"{out} is a file of the data, which --out would replace: name another"
@@ -591,9 +583,9 @@ def _check_places(
             raise ValueError(f"{place} is the folder of the data: name another for the model")
     ending = ending_of(Path(out or ""))
     if ending not in endings:
-        ways = ", ".join(filter(None, endings))
         raise ValueError(
-            f"{out}: --out writes {ways}, and this name says that it is something else"
+            f"{out}: --out writes {', '.join(filter(None, endings))}, and this name says that it "
+            "is something else"
         )
     if ending in _CELLS and [ending_of(file) for file in files] != [ending]:
         raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
@@ -621,14 +613,15 @@ def _keep(
         table = found.astype({name: float for name in found if name != "cluster"}).round(4)
         sign = "\t" if tabs else ","
         _write(table.to_csv(index_label="sample", sep=sign, lineterminator="\n"), out)
-    where = f"{out}: " if out else ""
-    click.echo(f"{where}{number_of(len(labels), 'sample')}")
+    click.echo(f"{f'{out}: ' if out else ''}{number_of(len(labels), 'sample')}")
     for cluster, size in zip(*np.unique(labels, return_counts=True)):
         click.echo(f"  cluster {cluster}: {number_of(size, 'sample')}")
     if read.labels is not None:
         scores = dmac.scores(read.labels, labels)
-        text = ", ".join(f"{name.upper()} {100 * scores[name]:.1f} %" for name in ("acc", "nmi"))
-        click.echo(f"beside the known classes, which the clustering did not see: {text}")
+        click.echo(
+            "beside the known classes, which the clustering did not see: "
+            f"ACC {100 * scores['acc']:.1f} %, NMI {100 * scores['nmi']:.1f} %"
+        )
 
 
 def _try_out(read: Reading, out: str | None, data: tuple[str, ...]) -> None:
@@ -724,6 +717,4 @@ def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
 
 def _spoken(message: str) -> str:
     """A message with options in the place of what Python calls them."""
-    for name, option in _OPTIONS.items():
-        message = message.replace(name, option)
-    return message
+    return functools.reduce(lambda text, name: text.replace(*name), _OPTIONS.items(), message)

@@ -6,15 +6,14 @@ tells how to read them for a fit of one's own. "Your own data" compares a fit wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-import scipy.sparse
 import torch
 from torch import Tensor
 
-from dmac._types import Array, Floats, Matrix
+from dmac._types import Array, Floats, Views
 from dmac.compute.threads import blas_alone
+from dmac.data.checks import as_views
+from dmac.data.linalg import as_dense
 
 # Rows at a time where a copy in float64 would leave the processor's cache.
 _ROWS = 8192
@@ -124,36 +123,36 @@ def empty_anchors(degrees: Tensor | Array) -> int:
     return int((torch.as_tensor(degrees) <= 0).sum())
 
 
-def gaussian_like(views: Sequence[Matrix], seed: int) -> list[Floats]:
+def gaussian_like(views: Views, seed: int) -> list[Floats]:
     r"""Data without clusters: one Gaussian with the means and covariances of some views.
 
     With centred rows X and a matrix R of independent standard normal numbers, the rows of
     :math:`R X / \sqrt{n - 1}` have the covariance of X, within the views and between them. Views
     without negative entries get none, so that their root is taken as well. A sample that lacks a
-    view, which is a row of zeros, lacks it here, too.
+    view lacks it here, too: its row is zeros.
 
     Fitting the same model to it is a check that can fail.
 
     Parameters
     ----------
-    views : list of v matrices of shape (n, d_a)
-        Dense or sparse.
+    views : list of v array_likes of shape (n, d_a)
     seed : int
 
     Returns
     -------
     list of v numpy.ndarray of shape (n, d_a)
     """
-    n = views[0].shape[0]
+    checked = as_views(views, incomplete=True)
+    n = checked[0].shape[0]
     mixing = np.random.default_rng(seed).standard_normal((n, n))
     drawn = []
-    for x in views:
-        has = np.asarray(abs(x).sum(1)).ravel() > 0
-        measured = x[has].toarray() if scipy.sparse.issparse(x) else x[has]
-        mean = measured.mean(0)
+    for view in checked:
+        present = view.presence()
+        x = as_dense(view.read(slice(0, n)))[present]
+        mean = x.mean(0)
         with blas_alone():
-            y = mixing[:, has] @ (measured - mean) / max(len(measured) - 1, 1) ** 0.5 + mean
-        y = y if (measured < 0).any() else np.maximum(y, 0)
-        y[~has] = 0
+            y = mixing[:, present] @ (x - mean) / max(len(x) - 1, 1) ** 0.5 + mean
+        y = y if (x < 0).any() else np.maximum(y, 0)
+        y[~present] = 0
         drawn.append(y)
     return drawn

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -295,9 +295,9 @@ class MultiViewEstimator(
         plan = solver_of(CLOSED_FORM).plan(n, self.n_features_, c)
         if plan.n_fitted < n:
             some = np.random.default_rng(0).permutation(n)[: plan.n_fitted]
-            checked = [x.some(some) for x in checked]
+            checked = [x.part(some) for x in checked]
         elif isinstance(checked[0], DaskView):
-            checked = [x.some(np.arange(n)) for x in checked]
+            checked = [x.part(slice(0, n)) for x in checked]
         labels = self._labels(checked)
         with threads_for(plan.n_fitted * plan.work):
             graph = averaged_graph(checked, c, n_anchors=plan.n_anchors, seed=0, recipe=plan.recipe)
@@ -310,15 +310,15 @@ class MultiViewEstimator(
             views, solver_of(self.recipe_), present, self.n_features_, self.column_names_
         )
 
+    @usual_settings()
     def _nearest(self) -> NearestCenter:
-        with usual_settings():
-            return NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
+        return NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
 
-    def _labels(self, checked: list[View]) -> Any:
+    def _labels(self, checked: Sequence[View]) -> Any:
         nearest = self._nearest()
         return self._placed(checked, lambda z, *_: nearest(z))
 
-    def _placed(self, checked: list[View], of_block: OfBlock) -> Any:
+    def _placed(self, checked: Sequence[View], of_block: OfBlock) -> Any:
         """Embed checked views, and put together what a function returns of each block.
 
         For Dask arrays the result is lazy.
@@ -328,8 +328,8 @@ class MultiViewEstimator(
         with threads_for(checked[0].shape[0] * plan.work):
             if isinstance(checked[0], DaskView):
                 return lazily(*about, self.recipe_, c, of_block)
-            made, has = placed(*about, of_block)
-        say_which_are_zero(np.asarray(~has.any(1)))
+            made, present = placed(*about, of_block)
+        say_which_are_zero(np.asarray(~present.any(1)))
         return made
 
     def _named(self, z: Array, views: Views) -> Any:

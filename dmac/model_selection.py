@@ -7,7 +7,7 @@ Chapter 12 of the book derives the graph and the Markov stability, "Your own dat
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from dmac._types import Array, Floats, Views
 from dmac.agc.anchor_sets import Drawn, draw_graphs
 from dmac.agc.averaged_graph import AveragedGraph, averaged
 from dmac.agc.blocks import Block, blocks_of, single_view_blocks
-from dmac.agc.completion import is_needed, present_views, with_graphs
+from dmac.agc.completion import is_needed, with_graphs
 from dmac.agc.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
@@ -38,7 +38,7 @@ _NEARLY = 0.9
 
 
 def averaged_graph(
-    views: list[View],
+    views: Sequence[View],
     n_clusters: int,
     *,
     n_anchors: int,
@@ -68,24 +68,23 @@ def averaged_graph(
     return AveragedGraph(averaged(_draw(blocks, len(views), n_anchors, seed, recipe)))
 
 
-def _plan(views: list[View], n_clusters: int) -> Plan:
+def _plan(views: Sequence[View], n_clusters: int) -> Plan:
     return solver_of(_RECIPE).plan(views[0].shape[0], [x.shape[1] for x in views], n_clusters)
 
 
-def _blocks(views: list[View], pipelines: list[LevelPipeline]) -> list[Block]:
+def _blocks(views: Sequence[View], pipelines: list[LevelPipeline]) -> list[Block]:
     """The blocks of checked views, in the order of the samples.
 
     Where few samples have all views, those of the single views: each compares the samples it has.
     """
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
-    blocks = blocks_of(prepared.views, pipelines, _RECIPE)
-    present = present_views(prepared.views)
-    if is_needed(present) and len(
-        own := single_view_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors))
-    ):
-        return own
-    return [replace(block, widths=()) for block in blocks]  # zeros count as values
+    present = prepared.present | ~prepared.present.any(0)  # what no sample has says nothing
+    if is_needed(present):
+        blocks = blocks_of(prepared.views, pipelines, _RECIPE, None, present)
+        if own := single_view_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors)):
+            return own
+    return blocks_of(prepared.views, pipelines, _RECIPE)  # zeros count as values
 
 
 def _draw(
@@ -202,7 +201,7 @@ def suggest_n_clusters(
     rng = check_seed(random_state)
     if n > _MOST:
         rows = rng.permutation(n)[:_MOST]
-        views, n = [x.some(rows) for x in views], _MOST
+        views, n = [x.part(rows) for x in views], _MOST
     # The graph needs one number of clusters, and must be fair to all: the middle of a log scale.
     middle = round((candidates[0] * candidates[-1]) ** 0.5)
     plan = _plan(views, middle)

@@ -127,10 +127,12 @@ class Network(nn.Module):
             with torch.no_grad():
                 self.factor = fusion_factor(fuse(self.embed_views(views)))
 
-    def embed_new(self, views: Sequence[PreparedView]) -> tuple[Tensor, None]:
+    def embed_new(
+        self, views: Sequence[PreparedView], present: object = None
+    ) -> tuple[Tensor, None]:
         """v views of any number of samples -> their fusion (n, d), each sample by itself.
 
-        And None, since a network has no memberships.
+        And None, since a network has no memberships. It takes samples to have all views.
         """
         z = fuse(self.embed_views(views), normalize=self.normalize and not self.orthonormal)
         return (orthonormalize(z, self.factor) if self.orthonormal else z), None

@@ -58,10 +58,10 @@ class BaseRecipe:
 
     columns: str = choice(
         "given",
-        one_of("given", "centred", "standardised"),
+        one_of("given", "standardised"),
         """
-        What is done to the columns of a view before all else: nothing, their means are taken off,
-        or they are divided by their standard deviations, too. Samples that lack the view do not
+        What is done to the columns of a view before all else: nothing, or their means are taken
+        off, and they are divided by their standard deviations. Samples that lack the view do not
         count. The means of a sparse view stay.""",
     )
 

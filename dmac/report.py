@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import numbers
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import combinations
 from typing import Any
@@ -31,7 +31,6 @@ from dmac._warn import ViewWarning, warn
 from dmac.agc.votes import unit_rows
 from dmac.data.checks import as_views
 from dmac.data.linalg import as_dense
-from dmac.data.named_views import NamedView
 from dmac.data.names import in_order, index_of
 from dmac.data.source import View
 from dmac.data.vocabulary import Column, as_text
@@ -107,8 +106,8 @@ def page(
     """
     _check_settings(model, seeds)
     with warnings.catch_warnings(record=True, action="always") as said:
-        warns = solver_of(get_recipe(model.recipe)).takes_incomplete
-        checked = as_views(views, streamed=True, incomplete=True, warns=warns)
+        takes = solver_of(get_recipe(model.recipe)).takes_incomplete
+        checked = as_views(views, streamed=True, incomplete=takes, warns=takes)
         n = checked[0].shape[0]
         samples = _as_text(checked[0].samples, "", n)
         columns = [_as_text(x.features, "column ", x.shape[1]) for x in checked]
@@ -178,14 +177,13 @@ def _compared(model: MultiViewEstimator, checked: list[View], seeds: int) -> dic
     """What fits of the data, of their halves, and of the control say."""
     n, c, first = checked[0].shape[0], model.n_clusters, _seed(model)
     rows = _drawn(checked)
-    drawn = [x.rows(rows) for x in checked]
-    some = [NamedView(x, of.name) for x, of in zip(drawn, checked)]
+    drawn = [x.part(rows) for x in checked]
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=ViewWarning):
-        fits = _fits(model, some, first, seeds, n <= _SAMPLES)
+        fits = _fits(model, drawn, first, seeds, n <= _SAMPLES)
     # What is said of halves and control is not of the data.
     with warnings.catch_warnings(action="ignore"):
-        without = gaussian_like(drawn, seed=first)
+        without = as_views(gaussian_like(drawn, seed=first), incomplete=True)
         controls = _fits(model, without, first, seeds)
         halves = [_on_halves(model, x, first, seeds) for x in (drawn, without)]
         most = min(max(20, c + 5), len(rows) // 4)
@@ -305,7 +303,7 @@ def _check_fit(model: MultiViewEstimator, views: Views, checked: list[View]) -> 
             "them into other clusters"
         )
     lacking = getattr(model, "n_missing_", None)
-    if lacking is not None and lacking.tolist() != [(~x.filled()).sum() for x in checked]:
+    if lacking is not None and lacking.tolist() != [(~x.presence()).sum() for x in checked]:
         raise ValueError(
             f"in the fit {', '.join(map(str, lacking))} samples lacked the views, and in these "
             "views others do: make the rows of those that a mask said to be missing NaN"
@@ -324,7 +322,7 @@ def _fits(
 
 
 def _on_halves(
-    model: MultiViewEstimator, views: list[Any], first: int, seeds: int
+    model: MultiViewEstimator, views: Sequence[View], first: int, seeds: int
 ) -> list[Integers]:
     """Labels of all samples by fits on random halves; none where halves are too small."""
     n, labels = views[0].shape[0], []
@@ -333,7 +331,7 @@ def _on_halves(
     ):
         rows = np.sort(np.random.default_rng(seed).permutation(n)[: n // 2])
         fresh = clone(model).set_params(random_state=seed, verbose=False)
-        labels.append(fresh.fit([x[rows] for x in views]).predict(views))
+        labels.append(fresh.fit([x.part(rows) for x in views]).predict(views))
     return labels
 
 
@@ -434,8 +432,9 @@ def _means(checked: list[View], labels: Integers, chosen: list[int]) -> dict[int
         mine = [i for i in chosen if start <= i < start + x.shape[1]]
         if mine:
             places = np.array(mine) - start
-            values = np.vstack([as_dense(x.read(rows)[:, places]) for rows in x.slices()])
-            values[~x.filled()] = np.nan
+            parts = [x.part(rows) for rows in x.slices()]
+            values = np.vstack([as_dense(part.values[:, places]) for part in parts])
+            values[~np.concatenate([part.present for part in parts])] = np.nan
             means |= zip(mine, pd.DataFrame(values).groupby(labels).mean().to_numpy().T.tolist())
         start += x.shape[1]
     return means
@@ -445,7 +444,7 @@ def seeds_agree(model: MultiViewEstimator, views: Views) -> float:
     """The mean ARI of a fit with two others of the next seeds, of up to 2000 samples."""
     checked = as_views(views, streamed=True, incomplete=True)
     rows = _drawn(checked)
-    some = [NamedView(x.rows(rows), x.name) for x in checked]
+    some = [x.part(rows) for x in checked]
     with warnings.catch_warnings(action="ignore"):  # the fit itself has said it
         fits = _fits(model, some, _seed(model), 3, len(rows) == len(model.labels_))
     return _mean_ari([fit.labels_ for fit in fits])

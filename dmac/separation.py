@@ -19,7 +19,7 @@ from dmac.data.checks import as_views, check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import as_named
 from dmac.data.names import in_order, index_of
-from dmac.data.source import View, filled
+from dmac.data.source import View
 
 if TYPE_CHECKING:
     import pandas
@@ -196,10 +196,10 @@ def _moved_rows(
     Third is, (c, b), which samples are in a cluster, and have the view.
     """
     for rows in x.slices():
-        values, clusters = x.read(rows), codes[rows]
-        has = filled(values)
-        at = clusters, np.arange(len(clusters))
-        indicator = scipy.sparse.csr_array((has.astype(float), at), (len(low), len(clusters)))
+        part, clusters = x.part(rows), codes[rows]
+        values, at = part.values, (clusters, np.arange(len(clusters)))
+        present = part.present.astype(float)
+        indicator = scipy.sparse.csr_array((present, at), (len(low), len(clusters)))
         if x.sparse:
             values = scipy.sparse.csr_array(values, copy=True)
             values.eliminate_zeros()
@@ -218,9 +218,8 @@ def _limits(x: View, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
     """Units of the features (d,), in which the least and the largest value of a cluster: (c, d)."""
     order = np.random.default_rng(0).permutation(len(codes))
     rows = np.sort(np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)]))
-    sample = x.rows(rows)
-    has = filled(sample)
-    sample, codes = sample[has], codes[rows][has]
+    part = x.part(rows)
+    sample, codes = part.there, codes[rows][part.present]
     sample = sample.tocsc() if x.sparse else sample
     step = max(1, _NUMBERS // max(1, len(codes)))
     parts = [

@@ -6,7 +6,7 @@ from pathlib import Path
 from draw_model import BLUE, FILL, FIXED, GREEN, ORANGE, picture, text
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "notebooks"))
-from experiments.studies import DEVELOPMENT, GROUPS, NEW, SIXTEEN
+from experiments.studies import CLOSED, DEVELOPMENT, GROUPS, NEW, SIXTEEN
 
 WIDTH, HEIGHT, ROW = 640, 248, 24
 #: What a recipe has to do with a data set, and its colour.
@@ -15,7 +15,7 @@ STATES = {"chosen on": ORANGE, "looked at": BLUE, "touched once": GREEN}
 
 def state(recipe, name):
     """What the choice of a recipe has to do with the labels of a data set."""
-    if recipe == "AGC":
+    if recipe == CLOSED:
         return next(group for group, names in GROUPS.items() if name in names)
     if name in DEVELOPMENT:
         return "chosen on"
@@ -42,7 +42,7 @@ def draw():
     for i, name in enumerate(SIXTEEN):
         left, y = 324 * (i // half), 44 + ROW * (i % half)
         drawn.append(f'<text x="{left + 104}" y="{y + 15}" class="s end">{name}</text>')
-        for j, recipe in enumerate(("REVISED", "AGC")):
+        for j, recipe in enumerate(("REVISED", CLOSED)):
             x = left + 114 + 100 * j
             if not i % half:
                 drawn.append(text(x + 46, 30, recipe, True))

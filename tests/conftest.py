@@ -36,8 +36,12 @@ hypothesis.settings.load_profile("dmac")
 
 
 def pytest_collection_modifyitems(items):
-    """Long files come first, or at the end one process works alone."""
-    items.sort(key=lambda item: (*LONG, item.path.name).index(item.path.name))
+    """Long files come first, then notebooks, or at the end one process works alone."""
+
+    def place(item):
+        return (*LONG, item.path.name).index(item.path.name), item.path.suffix != ".ipynb"
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ def test_pages_read_what_the_stored_runs_say():
 
 #: What the chapter on costs reads of the stored runs.
 READ = """
-ours = {name: studies.COMPARISON[name] for name in ("AGC", "REVISED")}
+ours = {name: studies.COMPARISON[name] for name in (studies.CLOSED, "REVISED")}
 runs = records.read_runs(ours, studies.SIXTEEN)
 runs = runs[["variant", "dataset", "seed", "acc"]]
 runs = runs.astype({"variant": str, "dataset": str})

@@ -15,8 +15,8 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from dmac._types import Matrix
-from dmac.agc.blocks import Block, patterns, with_values
+from dmac._types import Flags, Matrix
+from dmac.agc.blocks import Block, patterns
 from dmac.anchor_graph import AnchorGraph
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.threads import run_in_threads
@@ -36,7 +36,7 @@ class AnchorSets:
         One over the root of each anchor's degree among the fitted samples, 0 without samples.
     widths : tuple of int
         Columns of the views of the block, by which a sample that lacks one is compared in the
-        others; see `draw_sets`.
+        others; empty where the rows of zeros of such samples are values. See `draw_sets`.
     """
 
     u: torch.Tensor
@@ -69,6 +69,7 @@ def draw_sets(
     n_neighbors: int,
     generator: torch.Generator,
     widths: tuple[int, ...] = (),
+    present: Flags | None = None,
 ) -> tuple[AnchorSets, Matrix]:
     r"""Draw anchor sets of one block, and the rows of its factor.
 
@@ -76,10 +77,9 @@ def draw_sets(
     :eq:`eq:anchor-graph` and :math:`D_t = \mathrm{diag}(S_t^T 1)`; so its factor is
     :math:`[S_1 D_1^{-1/2}, \dots, S_T D_T^{-1/2}] / \sqrt T`.
 
-    A row of zeros in a view says nothing. So anchors come from the samples that have all views of
-    the block; the other samples are compared with them in the views that they have, and the row of
-    one without any is 0 in the factor. That needs 2 (k + 1) samples that have all views; with
-    fewer, zeros count as values.
+    Anchors come from the samples that have all views of the block; the other samples are compared
+    with them in the views that they have, and the row of one without any is 0 in the factor. That
+    needs 2 (k + 1) samples that have all views; with fewer, the zeros of the others are values.
 
     Parameters
     ----------
@@ -95,8 +95,9 @@ def draw_sets(
     generator : torch.Generator
         On the CPU.
     widths : tuple of int
-        Columns of each view of the block; further columns are a ballot's. Empty where zeros are
-        values.
+        Columns of each view of the block; further columns are a ballot's.
+    present : numpy.ndarray of shape (n, number of widths), bool, optional
+        Which views each sample has; by default all.
 
     Returns
     -------
@@ -104,7 +105,9 @@ def draw_sets(
     scipy.sparse.csr_matrix of shape (n, T m)
         The factor, float64.
     """
-    draws, widths = set_draws(x, n_sets, n_anchors, iterations, n_neighbors, generator, widths)
+    draws, widths = set_draws(
+        x, n_sets, n_anchors, iterations, n_neighbors, generator, widths, present
+    )
     return joined_sets([draw() for draw in draws], widths)
 
 
@@ -116,35 +119,35 @@ def set_draws(
     n_neighbors: int,
     generator: torch.Generator,
     widths: tuple[int, ...] = (),
+    present: Flags | None = None,
 ) -> tuple[list[Callable[[], tuple[Tensor, AnchorGraph]]], tuple[int, ...]]:
     """A function for each set that `draw_sets` draws, and the widths that count.
 
     All that is random is drawn here, so the functions may be called side by side.
     """
-    whole, widths = whole_samples(x, widths, n_neighbors)
+    whole, widths = whole_samples(x, widths, present, n_neighbors)
     if whole is not None:
         n_anchors = min(n_anchors, int(whole.sum()) // 2)
 
     def draw(order: Tensor) -> tuple[Tensor, AnchorGraph]:
         u = improved_anchors(x, order, n_anchors, iterations, whole)
-        return u, graph_on(x, u, n_neighbors, widths)
+        return u, graph_on(x, u, n_neighbors, widths, present)
 
     orders = [drawn_order(len(x), n_anchors, generator, whole) for _ in range(n_sets)]
     return [functools.partial(draw, order) for order in orders], widths
 
 
 def whole_samples(
-    x: Tensor, widths: tuple[int, ...], n_neighbors: int
+    x: Tensor, widths: tuple[int, ...], present: Flags | None, n_neighbors: int
 ) -> tuple[Tensor | None, tuple[int, ...]]:
     """The mask (n,) of the samples that have all views, None where all do; the widths that count.
 
     With fewer than 2 (k + 1) such samples none count.
     """
-    whole = known(x, widths).all(1)
-    n_whole = int(whole.sum())
-    if n_whole < 2 * (n_neighbors + 1):
+    whole = np.ones(len(x), bool) if present is None else present.all(1)
+    if whole.sum() < 2 * (n_neighbors + 1):
         return None, ()
-    return None if n_whole == len(x) else whole, widths
+    return None if whole.all() else torch.as_tensor(whole, device=x.device), widths
 
 
 def joined_sets(
@@ -157,27 +160,24 @@ def joined_sets(
     return sets, _factor(graphs, sets.scale)
 
 
-def rows_on(sets: AnchorSets, x: Tensor, n_neighbors: int) -> Matrix:
+def rows_on(sets: AnchorSets, x: Tensor, n_neighbors: int, present: Flags | None = None) -> Matrix:
     """The factor's rows of samples (n_new, r) on anchor sets that are there: (n_new, T m)."""
-    return _factor([graph_on(x, u, n_neighbors, sets.widths) for u in sets.u], sets.scale)
+    graphs = [graph_on(x, u, n_neighbors, sets.widths, present) for u in sets.u]
+    return _factor(graphs, sets.scale)
 
 
-def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
-    """Which views a sample has: (n, r) -> (n, number of widths), bool; a row of zeros is none."""
-    if not widths:
-        return torch.ones(len(x), 1, dtype=torch.bool, device=x.device)
-    parts = x[:, : sum(widths)].split(list(widths), 1)
-    return torch.stack([with_values(part) for part in parts], 1)
+def graph_on(
+    x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...], present: Flags | None
+) -> AnchorGraph:
+    """Nearest anchors by those views that a sample has, and no weight without any.
 
-
-def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) -> AnchorGraph:
-    """Nearest anchors by those views that a sample has, and no weight without any."""
-    views = known(x, widths)
-    if views.all():
+    Without ``widths`` it has all.
+    """
+    if not widths or present is None or present.all():
         return assigned_graph(x, u, n_neighbors)[0]
     indices = torch.zeros(len(x), n_neighbors, dtype=torch.long, device=x.device)
     weights = x.new_zeros(len(x), n_neighbors)
-    for pattern, samples in patterns(views.cpu().numpy()):
+    for pattern, samples in patterns(present):
         if pattern.any():
             columns = np.repeat([*pattern, True], [*widths, x.shape[1] - sum(widths)])
             rows, columns = (torch.as_tensor(one, device=x.device) for one in (samples, columns))
@@ -234,7 +234,9 @@ def draw_graphs(
     plans = []
     for block in blocks:
         t = n_sets(block, n_views, recipe, voting)
-        of_block = set_draws(block.x, t, n_anchors, iterations, k, generator, block.widths)
+        of_block = set_draws(
+            block.x, t, n_anchors, iterations, k, generator, block.widths, block.present
+        )
         plans.append((block, *of_block))
     drawn = iter(run_in_threads([draw for _, draws, _ in plans for draw in draws]))
     return [
@@ -245,4 +247,4 @@ def draw_graphs(
 
 def placed(blocks: Iterable[Block], sets: Iterable[AnchorSets], n_neighbors: int) -> list[Drawn]:
     """Samples in blocks on the anchor sets that a fit has drawn there, as far as there are both."""
-    return [Drawn(b, s, rows_on(s, b.x, n_neighbors)) for b, s in zip(blocks, sets)]
+    return [Drawn(b, s, rows_on(s, b.x, n_neighbors, b.present)) for b, s in zip(blocks, sets)]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Flags, Floats, Integers
-from dmac.data.levels import LEVELS, LevelPipeline
+from dmac.data.levels import LevelPipeline
 from dmac.recipes import SpectralRecipe
 
 # Rows that are more alike than this are not drawn apart further: rounding is among what they have.
@@ -35,8 +35,9 @@ class Block:
     weight : float
         Of its graph in the average, not normalised.
     widths : tuple of int
-        Columns of each of its views. Further columns are a ballot's. Empty where rows of zeros are
-        values.
+        Columns of each of its views. Further columns are a ballot's.
+    present : numpy.ndarray of shape (n, number of widths), bool, or None
+        Which of these views each sample has; None if all have all.
     """
 
     level: str
@@ -44,6 +45,7 @@ class Block:
     x: torch.Tensor
     weight: float
     widths: tuple[int, ...]
+    present: Flags | None = None
 
 
 def blocks_of(
@@ -51,6 +53,7 @@ def blocks_of(
     pipelines: Sequence[LevelPipeline],
     recipe: SpectralRecipe,
     weights: Sequence[float] | Array | None = None,
+    present: Flags | None = None,
 ) -> list[Block]:
     r"""The blocks of v prepared views, with the weights of their graphs.
 
@@ -76,6 +79,9 @@ def blocks_of(
     recipe : dmac.recipes.SpectralRecipe
     weights : list of v floats, optional
         By default those of the recipe, or equal.
+    present : numpy.ndarray of shape (n, v), bool, optional
+        Which views each sample has; by default all, and rows of zeros are values. With it, a
+        sample lacks a view at a level whose directions leave nothing of its row.
 
     Returns
     -------
@@ -88,21 +94,36 @@ def blocks_of(
     weights, v, whole = [weights[a] for a in kept], len(kept), sum(weights)
     by_view = [x.split(list(p.widths_), 1) for x, p in zip(views, pipelines)]
     blocks = []
-    for level, parts in zip(LEVELS[recipe.levels], zip(*by_view)):
+    for level, parts in zip(pipelines[0].levels, zip(*by_view)):
         of_level = [p.weights_[level] for p in pipelines]
         shares = [1.0] * v if recipe.level_weight == "equal" else of_level
+        has = _has(present, kept, parts, [p.measured_ for p in pipelines])
+        singly = [None] * v if has is None else np.hsplit(has, v)
         if recipe.blocks != "views" or v == 1:
             spreads = level == "plain" and recipe.plain_scale == "spread"
             units = [p.spread_ if spreads else 1.0 for p in pipelines]
             x, of_views = _joint(parts, weights, units), tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
-            blocks.append(Block(level, None, x, share, of_views))
+            blocks.append(Block(level, None, x, share, of_views, has))
         if recipe.blocks != "joint" and v > 1:
             blocks += [
-                Block(level, a, x, weight * share / whole, (x.shape[1],))
-                for a, x, weight, share in zip(kept, parts, weights, shares)
+                Block(level, a, x, weight * share / whole, (x.shape[1],), one)
+                for a, x, weight, share, one in zip(kept, parts, weights, shares, singly)
             ]
     return blocks
+
+
+def _has(
+    present: Flags | None, views: Sequence[int], parts: Sequence[Tensor], values: Sequence[bool]
+) -> Flags | None:
+    """Which of some views samples have at a level: (n, v).
+
+    A row (n, r_a) that its directions lost says nothing, unless rows of zeros are ``values`` (v,).
+    """
+    if present is None:
+        return None
+    told = torch.stack([(x != 0).any(1) for x in parts], 1).cpu().numpy()
+    return present[:, views] & (told | np.asarray(values))
 
 
 def given_weights(recipe: SpectralRecipe, n_views: int) -> list[float]:
@@ -155,11 +176,3 @@ def patterns(present: Flags) -> Iterator[tuple[Flags, Integers]]:
     """Which views (v,) some samples have, of (n, v), and which samples those are."""
     every, of_sample = np.unique(present, axis=0, return_inverse=True)
     return ((x, np.flatnonzero(of_sample.ravel() == i)) for i, x in enumerate(every))
-
-
-def with_values(x: Tensor) -> Tensor:
-    """Which rows (n, r) are not zeros: (n,), bool. Nearly all say so in their first entry."""
-    filled = (x[:, :1] != 0).any(1)  # no column, no value
-    (others,) = torch.where(~filled)
-    filled[others] = (x[others] != 0).any(1)
-    return filled

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
-from dmac.agc.blocks import in_one, patterns, with_values
+from dmac.agc.blocks import in_one, patterns
 from dmac.data.whitening import RowNormalizer
 
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
@@ -36,29 +36,6 @@ _RIDGE = 0.1
 # Permutations of the pattern, and by how much its mutual information must exceed all of theirs.
 _PERMUTATIONS = 20
 _TOO_MUCH = 0.05
-
-
-def present_views(views: Sequence[Tensor], silent: Flags | None = None) -> Flags:
-    """Which views each sample has: (n, v), bool. A row of zeros is none.
-
-    Parameters
-    ----------
-    views : list of v tensors of shape (n, r_a)
-        Prepared.
-    silent : numpy.ndarray of shape (v,), bool, optional
-        Views that count as present since they say nothing of any sample; of these samples if it
-        is None.
-    """
-    return _filled(views) | (silent_views(views) if silent is None else silent)
-
-
-def silent_views(views: Sequence[Tensor]) -> Flags:
-    """The views in which all rows are zeros, as those of a constant view may be: (v,), bool."""
-    return _filled(views).sum(0) == 0
-
-
-def _filled(views: Sequence[Tensor]) -> Flags:
-    return torch.stack([with_values(x) for x in views], 1).cpu().numpy()
 
 
 def is_needed(present: Flags) -> bool:
@@ -216,7 +193,7 @@ class Completion:
     own : numpy.ndarray of shape (v,), bool
         The views with graphs of their own.
     silent : numpy.ndarray of shape (v,), bool
-        See `present_views`.
+        The views that no fitted sample has: they say nothing, and count as present.
     """
 
     values: Floats
@@ -226,10 +203,10 @@ class Completion:
     own: Flags
     silent: Flags
 
-    def filled(self, views: Sequence[Tensor], phi: Array) -> list[Tensor]:
+    def filled(self, views: Sequence[Tensor], present: Flags, phi: Array) -> list[Tensor]:
         """Prepared views (n, r_a), what is missing filled in from filtered eigenvectors (n, K)."""
-        present = present_views(views, self.silent)
-        return fill_in(views, present, _known(self.directions, views, present, phi), self.maps)
+        present = present | self.silent
+        return fill_in(views, present, _said(self.directions, views, present, phi), self.maps)
 
 
 def fit_completion(
@@ -253,11 +230,11 @@ def fit_completion(
     """
     levels = [x[:, :width] for x, width in zip(views, first)]
     directions = shrunken_svd(levels, present, rank)
-    f = _known(directions, levels, present, phi)
+    f = _said(directions, levels, present, phi)
     return directions, [ridge_map(f, x, present[:, a]) for a, x in enumerate(views)]
 
 
-def _known(directions: Directions, views: Sequence[Tensor], present: Flags, phi: Array) -> Floats:
+def _said(directions: Directions, views: Sequence[Tensor], present: Flags, phi: Array) -> Floats:
     """What is known of a sample: filtered eigenvectors, scores as unit rows, and 1."""
     levels = [x[:, :width] for x, width in zip(views, directions.widths)]
     t = RowNormalizer(1e-9).transform(directions.scores(levels, present))

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dmac._types import Array, Integers, Matrix
+from dmac._types import Array, Flags, Integers, Matrix
 from dmac.agc.anchor_sets import AnchorSets, Drawn, placed
 from dmac.agc.averaged_graph import average, averaged
 from dmac.agc.blocks import (
@@ -26,7 +26,7 @@ from dmac.agc.completion import Completion, ridge_map
 from dmac.agc.membership import memberships
 from dmac.agc.votes import ballot, filtered, ratio_rows, unit_rows, voters
 from dmac.compute.files import leaves
-from dmac.data.levels import LEVELS, LevelPipeline
+from dmac.data.levels import LevelPipeline
 from dmac.recipes import SpectralRecipe
 
 # Fields that a stored model gets from elsewhere.
@@ -144,12 +144,12 @@ class SpectralModel:
         answered = np.where(answers, self.support, 0.0)
         return (answered.sum() - answered) / (answers.sum() - answers)
 
-    def embed_new(self, views: Sequence[Tensor]) -> tuple[Tensor, Array]:
+    def embed_new(self, views: Sequence[Tensor], present: Flags) -> tuple[Tensor, Array]:
         """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c).
 
-        And their memberships (n, c).
+        And their memberships (n, c). ``present`` (n, v) marks which views they have.
         """
-        c, (features, rows, u) = self.n_clusters, self.samples(views)
+        c, (features, rows, u) = self.n_clusters, self.samples(views, present)
         values = self.stages[-1].values
         z = ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, self.recipe)
         shares = memberships(rows, self.ends)
@@ -162,7 +162,7 @@ class SpectralModel:
         says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
         return unit_rows(rows + _LINEAR * says)
 
-    def samples(self, views: Sequence[Tensor]) -> tuple[Array, Matrix, Array]:
+    def samples(self, views: Sequence[Tensor], present: Flags) -> tuple[Array, Matrix, Array]:
         """Any n samples of v prepared views in the last stage, stage by stage, as the fit went.
 
         The views side by side, what is missing filled in, (n, r); their rows of the factor of the
@@ -170,7 +170,7 @@ class SpectralModel:
         of their shares, (n, K).
         """
         recipe, c, k = self.recipe, self.n_clusters, self.recipe.n_neighbors
-        drawn, views = self.drawn(views)
+        drawn, views = self.drawn(views, present)
         blocks, features = (
             [item.block for item in drawn],
             side_by_side(views, self.recipe),
@@ -188,18 +188,22 @@ class SpectralModel:
             u, values = rows @ stage.lift, stage.values
         return features, first, u
 
-    def drawn(self, views: Sequence[Tensor]) -> tuple[list[Drawn], Sequence[Tensor]]:
+    def drawn(
+        self, views: Sequence[Tensor], present: Flags
+    ) -> tuple[list[Drawn], Sequence[Tensor]]:
         """Samples on the anchor sets of the first stage, and their views, filled in."""
         fill, sets, k = self.completion, self.stages[0].base, self.recipe.n_neighbors
-        blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
+        blocks = blocks_of(views, self.pipelines, self.recipe, self.weights, present)
         if fill is None and self.weights is None:
             return placed(blocks, sets, k), views
         single = single_view_blocks(blocks, np.ones(len(views), bool) if fill is None else fill.own)
         of_single = placed(single, sets[-len(single) :], k)
         if fill is not None:
             u = averaged(of_single) @ fill.lift
-            views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
-            blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
+            phi = filtered(u, fill.values, self.n_clusters, self.recipe)
+            views = fill.filled(views, present, phi)
+            present = np.ones_like(present)
+            blocks = blocks_of(views, self.pipelines, self.recipe, self.weights, present)
         return placed(joint_blocks(blocks), sets, k) + of_single, views
 
     def of_part(self, views: Sequence[Tensor], z: Array) -> SpectralModel:
@@ -219,7 +223,7 @@ class SpectralModel:
             base = stage.base or base
             stages.append(Stage(stage.values, _lift_of_first(base, stage.lift), _first(base)))
         if fill is not None:  # its graphs are those of single views, which come last
-            single = self.stages[0].base[len(LEVELS[self.recipe.levels]) :]
+            single = self.stages[0].base[len(self.pipelines[0].levels) :]
             fill = replace(fill, lift=_lift_of_first(single, fill.lift))
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
             f = np.column_stack([side_by_side(views, self.recipe), np.ones(len(z))])

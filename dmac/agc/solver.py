@@ -30,8 +30,6 @@ from dmac.agc.completion import (
     Completion,
     fit_completion,
     is_needed,
-    present_views,
-    silent_views,
     warn_of_patterns,
     with_graphs,
 )
@@ -89,6 +87,8 @@ class Fit:
         Draws all that is random, step after step.
     views : list of v tensors of shape (n, r_a)
         Prepared, and what is missing filled in, if it is.
+    present : numpy.ndarray of shape (n, v), bool
+        Which samples have which views; a view that none has says nothing, and counts as present.
     blocks : list of dmac.agc.blocks.Block
         In which anchor sets are still to be drawn.
     single : list of dmac.agc.anchor_sets.Drawn
@@ -105,6 +105,7 @@ class Fit:
     n_anchors: int
     generator: torch.Generator
     views: Sequence[Tensor]
+    present: Flags
     blocks: list[Block]
     single: Sequence[Drawn] = ()
     weights: Array | None = None
@@ -234,22 +235,38 @@ class SpectralSolver(Solver):
     def ready(self, prepared: Prepared, plan: Plan, generator: torch.Generator) -> Fit:
         """Weigh the views by the graphs of each alone, and fill in what samples lack, if needed."""
         recipe, views, pipelines = self.recipe, prepared.views, prepared.pipelines
-        blocks, present, v = blocks_of(views, pipelines, recipe), present_views(views), len(views)
-        fit = Fit(recipe, prepared, plan.n_clusters, plan.n_anchors, generator, views, blocks)
-        fills, weights, completion = self.completes(present), None, None
+        v, given, weights, completion = len(views), prepared.present, None, None
+        fit = Fit(
+            recipe=recipe,
+            prepared=prepared,
+            n_clusters=plan.n_clusters,
+            n_anchors=plan.n_anchors,
+            generator=generator,
+            views=views,
+            present=given | ~given.any(0),
+            blocks=blocks_of(views, pipelines, recipe, present=given),
+        )
+        fills = self.completes(fit.present)
         if not (fills or self.weighs(v)):
             return fit
-        enough = with_graphs(present, recipe.n_neighbors) if fills else np.ones(v, bool)
-        single = fit.draw(single_view_blocks(blocks, enough))
+        enough = with_graphs(fit.present, recipe.n_neighbors) if fills else np.ones(v, bool)
+        single = fit.draw(single_view_blocks(fit.blocks, enough))
         if self.weighs(v):
             weights = view_weights(single, v, plan.n_clusters)
-            weighed = single_view_blocks(blocks_of(views, pipelines, recipe, weights), enough)
+            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, given))
+            weighed = single_view_blocks(fit.blocks, enough)
             single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
         if fills:
             completion, views = self.filled(fit, single, enough)
-        joint = joint_blocks(blocks_of(views, pipelines, recipe, weights))
+            everywhere = np.ones_like(given)
+            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, everywhere))
         return replace(
-            fit, views=views, blocks=joint, single=single, weights=weights, completion=completion
+            fit,
+            views=views,
+            blocks=joint_blocks(fit.blocks),
+            single=single,
+            weights=weights,
+            completion=completion,
         )
 
     def filled(
@@ -259,9 +276,10 @@ class SpectralSolver(Solver):
         views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
         spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [])
         stage, phi = spectrum.stage, spectrum.z
-        fitted = fit_completion(views, widths, present_views(views), phi, fit.n_clusters)
-        completion = Completion(stage.values, stage.lift, *fitted, enough, silent_views(views))
-        return completion, completion.filled(views, phi)
+        fitted = fit_completion(views, widths, fit.present, phi, fit.n_clusters)
+        silent = np.asarray(~fit.prepared.present.any(0))
+        completion = Completion(stage.values, stage.lift, *fitted, enough, silent)
+        return completion, completion.filled(views, fit.present, phi)
 
     def drawn(self, fit: Fit) -> list[Drawn]:
         """Anchor sets and graphs of all blocks."""
@@ -336,8 +354,7 @@ class SpectralSolver(Solver):
         rare = self.rare_groups(fit, graph, first, both[taken].clusters.labels_)
         end = rare or both[taken]
         labels, centers = end.clusters.labels_, end.clusters.cluster_centers_
-        present = present_views(prepared.views)
-        v = present.shape[1]
+        v = len(prepared.views)
         model = SpectralModel(
             recipe=self.recipe,
             n_clusters=c,
@@ -347,14 +364,14 @@ class SpectralSolver(Solver):
             stabilities=tuple(stabilities),
             agreement=view_agreement(first.u[:, 1:c], graph, drawn, v),
             support=view_support(labels, drawn, v),
-            missing=(~present).sum(0),
+            missing=(~fit.present).sum(0),
             completion=fit.completion,
             weights=fit.weights,
             cut=rare is not None,
         )
         titles = [x.where for x in prepared.sources]
         warn_of_one_view(model.support, titles)
-        warn_of_patterns(present, labels, c, self.recipe.n_neighbors, titles)
+        warn_of_patterns(fit.present, labels, c, self.recipe.n_neighbors, titles)
         shares = memberships(graph.rows, model.ends)
         if prepared.is_part:
             model = self.of_part(fit, model, graph, end)

@@ -7,9 +7,8 @@ what in them is a view, :mod:`~dmac.data.known_classes` what is not, both by the
 :mod:`~dmac.data.vocabulary`. :mod:`~dmac.data.named_views` has a view's names, and
 :mod:`~dmac.data.names` lines views up by them. :mod:`~dmac.data.checks` checks what comes from
 outside and makes each view one of :mod:`~dmac.data.source`, which may stay on disk or be one of
-Dask; :mod:`~dmac.data.digest` tells data apart. Last,
-:mod:`~dmac.data.pipeline` with :mod:`~dmac.data.levels`, :mod:`~dmac.data.whitening` and
-:mod:`~dmac.data.linalg` puts views on one scale.
+Dask. Last, :mod:`~dmac.data.pipeline` with :mod:`~dmac.data.levels`,
+:mod:`~dmac.data.whitening` and :mod:`~dmac.data.linalg` puts views on one scale.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from dmac.data import (  # noqa: I001  # one list, not a line for each
         checks as checks,
         datasets as datasets,
-        digest as digest,
         known_classes as known_classes,
         levels as levels,
         linalg as linalg,

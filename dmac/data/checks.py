@@ -27,7 +27,8 @@ from dmac.data.source import (
     DiskView,
     View,
     block_rows,
-    check_finite,
+    checked_view,
+    not_nan,
 )
 
 #: Views with 2 to this many columns are narrow; from six columns on, unit rows work well.
@@ -84,8 +85,10 @@ def _check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
             "samples, features. A nested list is a list of views: pass [x] for one view"
         )
     if 0 in x.shape:
-        what = "samples" if x.shape[0] == 0 else "features"
-        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
+        raise ValueError(
+            f"{where} has no {'features' if x.shape[0] else 'samples'}: its shape is "
+            f"{tuple(x.shape)}"
+        )
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -142,12 +145,9 @@ def _as_matrix(given: Any, where: str) -> Matrix:
 def _as_csr(x: Any, where: str) -> Matrix:
     """A copy of a sparse matrix, whose indices do not lead out of it."""
     try:
-        x.tocoo()
+        return scipy.sparse.csr_matrix(x.tocoo().astype(np.float64))  # adds what is stored twice
     except ValueError as fault:
         raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
-    matrix = scipy.sparse.csr_matrix(x).astype(np.float64)
-    matrix.sum_duplicates()
-    return matrix
 
 
 def _of_objects(x: Array, where: str) -> Array:
@@ -173,10 +173,20 @@ def _rows_or_nan(x: Any) -> Any:
     return [[np.nan] * max(widths, default=0) if row is None else row for row in x]
 
 
+def _of_kind(x: NamedView, streamed: bool, incomplete: bool, most: int | None) -> View:
+    """A view that stays on disk, or is in memory: as float64, if it is not long."""
+    if streamed and is_on_disk(x.values):
+        _check_kind(x.values, x.where)
+        return DiskView.of(x, incomplete=incomplete)
+    many = most is not None and _is_long(x.values, most)
+    values = x.values if many else _as_matrix(_rows_or_nan(x.values), x.where)
+    return ArrayView.of(x, values=values)
+
+
 def _present(
     present: npt.ArrayLike | None, views: Sequence[NamedView], shape: tuple[int, int]
 ) -> Flags:
-    """The mask of a user, (n, v), checked, all True without one; False where a name is lacking."""
+    """The mask of a user, (n, v), checked; False where a name is lacking, True without a mask."""
     names = views[0].samples
     present = np.ones(shape) if present is None else in_order(present, names, "present", "views")
     must = f"present must hold True where a sample has a view, and False elsewhere, as {shape}"
@@ -186,8 +196,8 @@ def _present(
         raise ValueError(f"{must}: {error}") from error
     if mask.shape != shape or not np.isin(mask, (0, 1)).all():
         raise ValueError(f"{must}: it has the shape {mask.shape}")
-    lacking = [np.zeros(shape[0], bool) if x.lacking is None else x.lacking for x in views]
-    return (mask == 1) & ~np.transpose(lacking)
+    by_name = [np.ones(shape[0], bool) if x.present is None else x.present for x in views]
+    return (mask == 1) & np.transpose(by_name)
 
 
 def check_views(views: Views, **options: Any) -> list[Matrix]:
@@ -265,34 +275,29 @@ def as_views(
     named = lined_up(named, incomplete)
     if not named:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
-    checked: list[View] = []
-    for x in named:
-        if streamed and is_on_disk(x.values):
-            _check_kind(x.values, x.where)
-            checked.append(DiskView.of(x, incomplete=incomplete))
-        else:
-            many = most is not None and _is_long(x.values, most)
-            values = x.values if many else _as_matrix(_rows_or_nan(x.values), x.where)
-            checked.append(ArrayView.of(x, values=values))
-    check_shapes(checked, n_features)
-    has_view = _present(present, named, (checked[0].shape[0], len(checked)))
-    measured = has_view & ([x.measured for x in named] if present is None else True)
-    if not (incomplete or has_view.all()):
+    given = [_of_kind(x, streamed, incomplete, most) for x in named]
+    check_shapes(given, n_features)
+    there = _present(present, named, (given[0].shape[0], len(given)))
+    if not (incomplete or there.all()):
         raise ValueError(
             "samples lack views: only dmac.AnchorGraphClustering takes samples that lack a view; "
             "all else would count what stands there"
         )
     if warns:
-        warn_of_single_columns(checked)
-    if warns and incomplete:
-        _warn_of_zero_rows(checked, has_view & ~measured)
+        warn_of_single_columns(given)
+    checked: list[View] = []
+    for a, x in enumerate(given):
+        x = replace(x, present=there[:, a], measured=x.measured or present is not None)
+        if x.in_memory and incomplete:
+            there[:, a] &= not_nan(x.values)
+        checked.append(checked_view(x, x.values, there[:, a]) if x.in_memory else x)
     if incomplete:
-        checked = _complete_with_zeros(checked, has_view, measured, warns)
-    for x in checked:
-        if x.in_memory:  # others are checked as they are read
-            check_finite(x.values, x.where)
-            if warns:
-                _warn_of_one_column(x.values, x.where)
+        _check_samples(checked, there)
+    for a, x in enumerate(checked):
+        if warns and incomplete:
+            _warn_of_missing_rows(x, there[:, a], len(checked))
+        if warns and x.in_memory:
+            _warn_of_one_column(x.values, x.where)
         if warns and not x.sparse:
             _warn_of_codes(x.read(x.slices()[0]), x.where)
     return checked
@@ -350,7 +355,7 @@ def _dask_views(
         )
     for x in named:
         _check_array(x.values, x.where)
-    views = [DaskView.of(x) for x in named]
+    views = [DaskView.of(x, incomplete=True) for x in named]
     check_shapes(views, n_features)
     most = block_rows(sum(x.shape[1] for x in views))
     rows = tuple(
@@ -394,7 +399,7 @@ def warn_of_zero_samples(views: Sequence[View]) -> None:
     zero = np.ones(views[0].shape[0], bool)
     for x in views:
         if zero.any():  # what is on disk is read for it
-            zero &= ~x.filled()
+            zero &= ~x.presence()
     say_which_are_zero(zero)
 
 
@@ -412,22 +417,25 @@ def warn_of_single_columns(views: Sequence[View]) -> None:
     """Say which views have one column, which is only scaled."""
     single = [x.where for x in views if x.shape[1] == 1]
     if single:
-        have = "has one feature" if len(single) == 1 else "have one feature each"
         warn(
-            f"{' and '.join(single)} {have}: its entries are divided by the largest magnitude, "
+            f"{' and '.join(single)} {'have one feature each' if single[1:] else 'has one feature'}"
+            ": its entries are divided by the largest magnitude, "
             "since rows of unit length would keep nothing but their signs",
             ViewWarning,
         )
 
 
-def _warn_of_zero_rows(views: Sequence[View], present: Flags) -> None:
-    """Say where rows of zeros in few columns count as missing, though they may well be values."""
-    for a, x in enumerate(views):
-        if len(views) == 1 or x.shape[1] > NARROW or not x.in_memory:
-            continue
-        zero = ~x.filled()
-        count = int((zero & present[:, a]).sum())
-        if count and not zero.all():
+def _warn_of_missing_rows(x: View, there: Flags, n_views: int) -> None:
+    """Say where a view has no values, or rows of zeros in few columns count as missing.
+
+    These may well be values. ``there`` (n,) marks the rows that were given.
+    """
+    if n_views == 1:
+        return
+    if not there.any():
+        warn(f"{x.where} has no values: all samples lack it. Leave it out")
+    elif x.in_memory and x.shape[1] <= NARROW and x.presence().any():
+        if count := int((there & ~x.presence()).sum()):
             warn(
                 f"{x.where} has {number_of(count, 'row')} of zeros in its "
                 f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
@@ -502,35 +510,19 @@ def n_distinct(views: Sequence[View], most: int) -> int:
     return len(distinct)
 
 
-def _complete_with_zeros(
-    views: list[View], present: Flags, measured: Flags, warns: bool
-) -> list[View]:
-    """Views whose missing rows are zeros, and measured ones are not.
+def _check_samples(views: Sequence[View], there: Flags) -> None:
+    """Refuse a sample that lacks all views, by its name, if not all of it is ``there`` (n, v).
 
-    A sample that lacks all views is refused by its name. Of an array on disk the rows of NaN are
-    seen only when its blocks are read.
+    Of an array on disk the rows of NaN, and of zeros, are seen only when its blocks are read.
     """
-    declared = ~present
-    for a, x in enumerate(views):
-        if x.in_memory:
-            declared[:, a] |= np.asarray((x.values != x.values).sum(1)).ravel() == x.shape[1]  # NaN
-    if not (declared.any() or measured.any()):
-        return views
-    for a, x in enumerate(views):
-        if warns and len(views) > 1 and declared[:, a].all():
-            warn(f"{x.where} has no values: all samples lack it. Leave it out")
-    measured = measured & ~declared
-    out = [x.with_rows(declared[:, a], measured[:, a]) for a, x in enumerate(views)]
-    # Of an array on disk it is not known which other rows are zeros.
-    has = [x.filled() if x.in_memory else ~rows for x, rows in zip(out, declared.T)]
-    nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))
+    present = np.asarray([x.present for x in views])
+    nothing = np.flatnonzero(~there.all(1) & ~np.any(present, 0))
     if len(nothing):
         others = f", and so do {len(nothing) - 1} others" if len(nothing) > 1 else ""
         who = f"sample {nothing[0]} lacks all views (samples are counted from 0)"
         if (names := views[0].samples) is not None:
             who = f"sample {names[nothing[0]]!s:.40} lacks all views"
         raise ValueError(f"{who}{others}: remove it, it has no data to cluster by")
-    return out
 
 
 def _is_no_whole_number(value: object) -> bool:
@@ -619,9 +611,8 @@ def check_labels(
                 "numbers or strings"
             )
     try:
-        codes = np.unique(labels, return_inverse=True)[1]
+        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
         raise ValueError(
             f"{name}: some are missing or mix kinds that have no common order ({error})"
         ) from error
-    return codes.astype(np.int64)

@@ -52,8 +52,7 @@ def vector(view: NamedView) -> NamedView | None:
         return None
     if is_frame(x):
         names = view.features if shape[1] > 1 else view.samples
-        values = Column(x.to_numpy()).typed
-        return replace(view, values=values, samples=names, features=None)
+        return replace(view, values=Column(x.to_numpy()).typed, samples=names, features=None)
     if x.dtype.kind not in "biufSU" or view.features:
         return None
     return replace(view, values=as_dense(x).ravel(), features=None)
@@ -92,7 +91,9 @@ def known_classes(
     candidates = []
     for item in [*rest, *columns] if len(items) + len(columns) > 1 else ():
         lone = vector(item)
-        if lone is not None and _are_classes(item.name, lone.values):
+        if lone is not None and (
+            says_classes(item.name, LABELS) or (says_classes(item.name) and _repeat(lone.values))
+        ):
             candidates.append(replace(lone, source=called(item)))
         elif says_known(item.name) and _is_narrow(item):
             left_out[called(item)] = "its name is that of what is known of samples"
@@ -105,9 +106,9 @@ def known_classes(
             left_out[called(item)] = "one column of words is no view; labels_key= names classes"
     chosen = (_keyed(rest, key) or _keyed(columns, key)) if key else candidates
     if key and not chosen:
-        listed = ", ".join(dict.fromkeys(map(called, items)))
         raise ValueError(
-            f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
+            f"known classes: {key} is no variable, file or column. There are "
+            f"{', '.join(dict.fromkeys(map(called, items)))}{_WAY}"
         )
     # Of a table that is left out its columns are not told as well.
     left_out |= {
@@ -137,11 +138,6 @@ def _apart(item: NamedView, key: str | None) -> tuple[NamedView, list[NamedView]
     return without(item, *places) if places else item, columns
 
 
-def _are_classes(name: str, values: Array) -> bool:
-    """Whether a lone vector is called labels, or has another name of classes and repeats."""
-    return says_classes(name, LABELS) or (says_classes(name) and _repeat(values))
-
-
 def _is_narrow(item: NamedView) -> bool:
     """Whether a table has few columns, and an array, which may lie either way, few of either kind.
 
@@ -159,10 +155,10 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
         if lone is None:
             x = as_dense(x)
             if not np.isin(x, (0, 1)).all() or not (x.sum(1) == 1).all():
-                listed = ", ".join(item.features or []) or "no names"
                 raise ValueError(
-                    f"known classes: {key} has several columns ({listed}), and which has them is "
-                    f"not clear: name the column{_WAY}"
+                    f"known classes: {key} has several columns "
+                    f"({', '.join(item.features or ['no names'])}), and which has them is not "
+                    f"clear: name the column{_WAY}"
                 )
             lone = replace(item, values=x.argmax(1), features=None)
         candidates.append(replace(lone, name=key, source=called(item)))
@@ -176,8 +172,8 @@ def agreed(
     key: str | Literal[False] | None,
     left_out: dict[str, str],
     mixed: bool = False,
-) -> tuple[Array | None, str | None]:
-    """The classes of the samples in their order, as they are stored, and where they were.
+) -> tuple[Array | None, Integers | None, str | None]:
+    """The classes of the samples in their order, as they are stored, their numbers, and where.
 
     They are those whose name says "labels", or else any; None where others differ. With ``key`` it
     is a ``ValueError`` if one has no class for a sample, or no names where those of the views are
@@ -198,12 +194,12 @@ def agreed(
             left_out[x.source] = str(error)
     usable = [x for x in usable if says_classes(x.name, LABELS)] or usable
     if len({codes[x.source].tobytes() for x in usable}) != 1:
-        return None, None
+        return None, None, None
     first = usable[0]
     for source in codes:
         if (codes[source] == codes[first.source]).all():
             left_out.pop(source, None)
-    return first.values, first.source
+    return first.values, codes[first.source], first.source
 
 
 def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
@@ -221,15 +217,14 @@ def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
             f"it has {len(values)} entries, and there are {n} samples: not one for each (the first "
             f"with none or several is {name})"
         )
-    rows = dict(zip(names, range(len(names))))
-    values = values[[rows[name] for name in samples]]
-    x, words = Column(values).parsed
-    lacking = np.flatnonzero(np.isnan(x) & ~words)
+    places = {name: i for i, name in enumerate(names)}
+    rows = np.array([places[name] for name in samples])
+    x, words = Column(values[rows]).parsed
+    lacking = rows[np.isnan(x) & ~words]
     if len(lacking):
-        row = rows[samples[lacking[0]]]
-        who = classes.samples[row] if classes.samples else f"row {row + 1}"
+        who = classes.samples[lacking[0]] if classes.samples else f"row {lacking[0] + 1}"
         raise ValueError(f"{len(lacking)} samples have no class, the first is {who}")
-    return values
+    return values[rows]
 
 
 def _repeat(values: Array) -> bool:

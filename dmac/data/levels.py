@@ -24,7 +24,7 @@ from dmac.data.linalg import (
     stored,
 )
 from dmac.data.pipeline import ViewPipeline, fitted
-from dmac.data.source import filled, with_measured
+from dmac.data.source import ArrayView, spread
 from dmac.data.whitening import Whitening
 
 # What `moments` gives: a number, (d,) and (d, d).
@@ -91,10 +91,10 @@ class Projection:
 
 
 def moments(blocks: Iterable[Matrix]) -> Moments:
-    """Rows that are not zero, the sum of the rows, and X^T X, in one pass."""
+    """How many rows there are, their sum, and X^T X, in one pass."""
     n, total, gram = 0, np.zeros(()), np.zeros(())
     for x in blocks:
-        n += int(filled(x).sum())
+        n += x.shape[0]
         total = total + np.asarray(x.sum(0)).ravel()
         gram = gram + as_dense(x.T @ x)
     return n, total, gram
@@ -122,8 +122,6 @@ class ScaledColumns:
     3. Of more than `SCALED_COLUMNS` columns the leading principal directions are taken, not
        whitened.
     4. All is divided by one number, so that the mean squared length of a row is 1.
-
-    Rows of zeros, samples that lack the view, do not count and stay.
 
     Parameters
     ----------
@@ -153,8 +151,7 @@ class ScaledColumns:
         moments_of: Callable[[Callable[[Matrix], Matrix]], Moments] | None = None,
     ) -> Self:
         """Learn the steps; parameters are those of `LevelPipeline.fit_transform`. Returns self."""
-        sparse, present, d = scipy.sparse.issparse(x), filled(x), x.shape[1]
-        x = x[present] if present.any() and not present.all() else x
+        sparse, d = scipy.sparse.issparse(x), x.shape[1]
         self.total_ = float(np.median(np.asarray(x.sum(1)))) if is_counts(x) else 0.0
         logged = self._logged(x)
         self.exponent_ = np.frexp(as_dense(abs(logged).max(0)).ravel())[1]
@@ -171,7 +168,6 @@ class ScaledColumns:
             variances, directions = self._principal(correlation)
         else:
             rows = self._centred(x if every is None else every)
-            rows = rows[filled(rows)] if present.any() else rows
             mean = np.asarray(rows.mean(0)).ravel()
             squares = np.asarray(on_entries(np.square, rows).mean(0)).ravel()
             units = self.units_ = _units(squares - mean**2, sparse)
@@ -192,13 +188,12 @@ class ScaledColumns:
 
     def transform(self, x: Matrix) -> Floats:
         """(n, d), dense or CSR -> an array of shape (n, r)."""
-        present, x = filled(x), self._in_range(self._logged(x))
+        x = self._in_range(self._logged(x))
         if scipy.sparse.issparse(x):
             rows = x @ self.components_ - self.center_ @ self.components_
         else:
             rows = (x - self.center_) @ self.components_
-        rows = np.where(present[:, None], rows, 0.0).clip(-_FAR, _FAR)
-        return with_measured(rows, present)
+        return rows.clip(-_FAR, _FAR)
 
     def in_units(self, x: Matrix) -> Matrix:
         """Columns (n, d) in units of their deviations; those of a sparse view are not centred."""
@@ -232,11 +227,9 @@ class ScaledColumns:
         return out
 
     def _centred(self, x: Matrix) -> Matrix:
-        """Near the middle of the columns, but for sparse views; rows of zeros stay."""
-        present, x = filled(x), self._in_range(self._logged(x))
-        if scipy.sparse.issparse(x):
-            return x
-        return with_measured(np.where(present[:, None], x - self.center_, 0.0), present)
+        """Near the middle of the columns, but for sparse views."""
+        x = self._in_range(self._logged(x))
+        return x if scipy.sparse.issparse(x) else x - self.center_
 
 
 def agreement_of_halves(x: Matrix, rank: int) -> float:
@@ -295,8 +288,9 @@ class LevelPipeline(ViewPipeline):
     The whitened and the plain level share the first two steps of
     :class:`dmac.data.pipeline.ViewPipeline`, square root and unit rows; the whitened one is its
     third step, the plain one a `Projection` instead, and rows of both are scaled to unit length.
-    The scaled level is made of the view as it is given (`ScaledColumns`). A row of zeros, which is
-    a sample that lacks the view, teaches nothing and stays one.
+    The scaled level is made of the view as it is given (`ScaledColumns`). All
+    are learned from the samples that have the view; `fit_part` and `of_part` give the others rows
+    of zeros.
 
     Parameters
     ----------
@@ -326,8 +320,10 @@ class LevelPipeline(ViewPipeline):
         Of the graphs of each level: 1 of the whitened one, the ``spread_`` of the plain one, and 1
         of the scaled one. With ``halves`` all are multiplied by how far halves of the columns tell
         each other (`agreement_of_halves`), in units of the better of unit rows and scaled columns,
-        if one of them does.
+        if one of them does and there are levels of both.
     scaled_ : ScaledColumns or None
+    measured_ : bool
+        Whether rows of zeros were measured, and are values.
     spread_ : float
         :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
         squared distance of two rows is twice that.
@@ -335,6 +331,7 @@ class LevelPipeline(ViewPipeline):
 
     scaled_level = ScaledColumns
     scaled_: ScaledColumns | None = None
+    measured_: bool = False
 
     def __init__(
         self,
@@ -399,7 +396,7 @@ class LevelPipeline(ViewPipeline):
             levels.append(scaled.transform(x))
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
-            if self.halves and x.shape[1] >= _HALVES_COLUMNS:
+            if self.halves and self.heads_ and x.shape[1] >= _HALVES_COLUMNS:
                 self._weigh(scaled, rows, x)
         return np.hstack(levels)
 
@@ -408,12 +405,23 @@ class LevelPipeline(ViewPipeline):
         levels = [super().transform(x)] if self.heads_ else []
         return np.hstack([*levels, *([self.scaled_.transform(x)] if self.scaled_ else [])])
 
+    def fit_part(self, part: ArrayView, **more: Any) -> Floats:
+        """`fit_transform` of the samples that have a view; where none has, its zeros stay."""
+        self.measured_ = part.measured
+        if not part.present.any():
+            return 0 * self.fit_transform(part.values, part.where, **more)
+        return spread(self.fit_transform(part.there, part.where, **more), part.present)
+
+    def of_part(self, part: ArrayView) -> Floats:
+        """`transform` of the samples that have a view; rows of the others are zeros."""
+        return spread(self.transform(part.there), part.present)
+
     def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
         """Weigh the levels by what halves of unit rows, and of the view's own (n, d), say."""
-        some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
+        few = slice(_HALVES_ROWS)  # rows came in a random order
         of_rows, of_columns = (
             agreement_of_halves(one, self.n_clusters - 1)
-            for one in (rows[some], scaled.in_units(x[some]))
+            for one in (rows[few], scaled.in_units(x[few]))
         )
         if best := max(of_rows, of_columns):  # else neither says a thing
             for name in self.weights_:
@@ -421,9 +429,6 @@ class LevelPipeline(ViewPipeline):
 
     def _learn(self, x: Matrix, moments_of: Callable[..., Moments] | None) -> None:
         """The directions of both levels, from unit rows (n, d)."""
-        nonzero = filled(x)
-        if nonzero.any() and not nonzero.all():
-            x = x[nonzero]  # rows of zeros say nothing, least of all that they are alike
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
         products = self.ridge > 0 and (moments_of or x.shape[1] <= min(x.shape[0], GRAM))
@@ -439,9 +444,6 @@ class LevelPipeline(ViewPipeline):
                 head.fit_gram(gram, mean, n)
             else:
                 head.fit(x)
-
-    def _level(self, head: Any, x: Matrix) -> Array:
-        return np.where(filled(x)[:, None], super()._level(head, x), 0.0)
 
     def restore(self, tree: dict[str, Any]) -> Self:
         """Take over the state of a pipeline with the same parameters. Returns self."""

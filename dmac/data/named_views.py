@@ -36,8 +36,8 @@ class NamedView:
         What its file calls it; empty for a view that was passed without a name.
     samples : list of n names, or None
     features : list of d names, or None
-    lacking : boolean array of shape (n,), or None
-        Which samples lack this view: what stands in their rows is not looked at.
+    present : boolean array of shape (n,), or None
+        Which samples have this view, all if None: what stands in other rows is not looked at.
     source : str
         The file; empty for what comes from no file.
     numbered : bool
@@ -52,7 +52,7 @@ class NamedView:
     name: str = ""
     samples: list[Any] | None = None
     features: list[Any] | None = None
-    lacking: Flags | None = None
+    present: Flags | None = None
     source: str = ""
     numbered: bool = False
     measured: bool = False
@@ -86,8 +86,10 @@ def as_named(views: Any) -> list[NamedView]:
             raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
         views = [views]
     named = [x if isinstance(x, NamedView) else _named(x) for x in views]
-    names = [f" ({x.name})" if x.name else "" for x in named]
-    return [replace(x, where=f"view {a}{y}") for a, (x, y) in enumerate(zip(named, names), 1)]
+    return [
+        replace(x, where=f"view {a}{f' ({x.name})' if x.name else ''}")
+        for a, x in enumerate(named, 1)
+    ]
 
 
 def _named(x: Any) -> NamedView:
@@ -136,12 +138,14 @@ def stem(file: Path) -> str:
 
 def number_of(count: int, what: str) -> str:
     """A number with its noun: "1 view", "2 views", "3 classes"."""
-    if count == 1:
-        return f"1 {what}"
-    return f"{count} {what}es" if what.endswith("s") else f"{count} {what}s"
+    plural = "es" if what.endswith("s") else "s"
+    return f"{count} {what}{plural if count != 1 else ''}"
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts names with numbers in them: view2 before view10."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", name.lower())
+        if part
+    ]

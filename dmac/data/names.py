@@ -123,9 +123,14 @@ def _check_rows(view: NamedView) -> None:
     """Refuse first and last rows that are no samples, and doubt columns that name them."""
     x: Any = view.values
     if is_frame(x) and x.columns.is_unique:
-        texts = (name for name in x.columns if isinstance(name, str))
-        ids = (name for name in texts if says_samples(name) or name.startswith("Unnamed: "))
-        if ids := [name for name in ids if x[name].is_unique]:
+        ids = [
+            name
+            for name in x.columns
+            if isinstance(name, str)
+            and (says_samples(name) or name.startswith("Unnamed: "))
+            and x[name].is_unique
+        ]
+        if ids:
             warn(
                 f"{view.where} has the features {_some(map(repr, ids))}, which seem to name or "
                 "count the samples: take them out, as by frame.set_index(name)"
@@ -196,8 +201,11 @@ def _doubt_counts(views: Sequence[NamedView]) -> None:
     """
     every = [set(map(str, x.samples or [])) for x in views]
     for a, b in itertools.permutations(range(len(views)), 2):
-        doubtful = every[a] != every[b] and counts(views[a].samples or [])
-        if doubtful and all(map(str.isdecimal, every[b])):
+        if (
+            every[a] != every[b]
+            and counts(views[a].samples or [])
+            and all(map(str.isdecimal, every[b]))
+        ):
             others = [x for i, x in enumerate(views[b].samples or []) if str(x) != str(i)]
             text = (
                 f"{views[a].where} only counts its samples ({_some(views[a].samples)}), and "
@@ -216,22 +224,22 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     if view.samples == every:
         return view
     rows = np.array([places.get(name, -1) for name in every])
-    lacking = rows < 0
-    if view.lacking is not None:
-        lacking |= view.lacking[rows]
-    x = view.values
-    if not hasattr(x, "iloc"):
-        x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else np.asarray(x)
-    x = x.iloc[rows] if hasattr(x, "iloc") else x[rows]
-    return replace(view, values=x, samples=every, lacking=lacking)
+    as_rows = scipy.sparse.csr_matrix if scipy.sparse.issparse(view.values) else np.asarray
+    x = view.values.iloc if hasattr(view.values, "iloc") else as_rows(view.values)
+    present = (rows >= 0) & (True if view.present is None else view.present[rows])
+    return replace(view, values=x[rows], samples=every, present=present)
 
 
 def _places(view: NamedView) -> dict[Any, int]:
     """The rows of a view by their names, which have to be there and different."""
     count = Counter(view.samples or [])
     # A part of a name of several levels may be missing, too.
-    parts = {name: name if isinstance(name, tuple) else (name,) for name in count}
-    bad = [x for x in count if count[x] > 1 or {*map(str, parts[x])} & {*_NO_NAMES}]
+    bad = [
+        name
+        for name in count
+        if count[name] > 1
+        or any(str(x) in _NO_NAMES for x in (name if isinstance(name, tuple) else (name,)))
+    ]
     if bad:
         way = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
         raise ValueError(

@@ -16,7 +16,7 @@ from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
 from dmac.data.checks import NARROW
 from dmac.data.linalg import as_dense, on_entries, stored
-from dmac.data.source import filled, with_measured
+from dmac.data.source import ArrayView
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
@@ -29,9 +29,9 @@ _FEW = 200
 class ViewPipeline:
     r"""One view's way to the network: square root, unit rows, whitened principal directions.
 
-    0. With ``columns``, the means of the columns are taken off ("centred"), or they are divided by
-       their standard deviations, too ("standardised"; in a sparse view only that), both of the
-       samples that have the view. "given" leaves them.
+    0. With ``columns="standardised"``, the means of the columns are taken off, and they are divided
+       by their standard deviations (in a sparse view only that), both of the samples that have the
+       view.
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
        Euclidean into Hellinger distance between histograms. A view with negative entries stays, and
@@ -55,7 +55,7 @@ class ViewPipeline:
         r; None stops after step 2.
     ridge : float
         :math:`\rho`.
-    columns : {"given", "centred", "standardised"}
+    columns : {"given", "standardised"}
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class ViewPipeline:
     ) -> Iterable[Matrix]:
         """Learn the root and the lengths of rows: the unit rows of a view, in blocks."""
         if self.columns != "given":
-            self._learn_columns(blocks, label)
+            self._learn_columns(blocks)
             blocks = _after(blocks, self._in_units)
         self._decide_on_root(blocks, shape, label)
         rooted, width = _after(blocks, self._take_root), shape[1]
@@ -136,27 +136,18 @@ class ViewPipeline:
     def _unit_rows(self, x: Matrix) -> Matrix:
         return self.rows_.transform(self._take_root(self._in_units(x)))
 
-    def _scaler(self, centred: bool) -> Any:
-        return StandardScaler(with_mean=centred, with_std=self.columns == "standardised")
-
-    def _learn_columns(self, blocks: Iterable[Matrix], label: str) -> None:
-        """The means and standard deviations of columns, of the samples that have the view."""
+    def _learn_columns(self, blocks: Iterable[Matrix]) -> None:
+        """The means and standard deviations of columns."""
         dense = not any(scipy.sparse.issparse(x) for x in blocks)
-        if not dense and self.columns == "centred":
-            raise ValueError(
-                f"{label} is sparse, and would not be with its means taken off: standardise it"
-            )
-        self.scaler_ = self._scaler(dense)
+        self.scaler_ = StandardScaler(with_mean=dense)
         for x in blocks:
-            self.scaler_.partial_fit(x[filled(x)])
+            self.scaler_.partial_fit(x)
 
     def _in_units(self, x: Matrix) -> Matrix:
-        """A view whose columns are centred or standardised; missing samples stay zeros."""
+        """A view whose columns are standardised, if they are."""
         if self.columns == "given":
             return x
-        x, present = as_dense(x) if self.scaler_.with_mean else x, filled(x)
-        x = self.scaler_.transform(x)
-        return x if scipy.sparse.issparse(x) else with_measured(x * present[:, None], present)
+        return self.scaler_.transform(as_dense(x) if self.scaler_.with_mean else x)
 
     def _fit_lengths(self, rows: Iterable[Matrix]) -> Floats:
         """What the heads make of unit rows in blocks, each in unit rows again, side by side."""
@@ -180,6 +171,10 @@ class ViewPipeline:
             return x
         levels = ((name, self._level(head, x)) for name, head in self.heads_.items())
         return np.hstack([self.lengths_[name].transform(level) for name, level in levels])
+
+    def of_part(self, part: ArrayView) -> Matrix:
+        """`transform` of a part of a view; rows of zeros are values."""
+        return self.transform(part.values)
 
     @property
     def n_features_out_(self) -> int:
@@ -238,7 +233,7 @@ class ViewPipeline:
             "heads_": {name: fitted(x, of_heads[name]) for name, x in self._heads().items()},
         }
         if "scaler_" in tree:
-            made["scaler_"] = fitted(self._scaler(True), tree["scaler_"])
+            made["scaler_"] = fitted(StandardScaler(), tree["scaler_"])
         return fitted(self, tree | made)
 
 

@@ -22,7 +22,6 @@ import scipy.sparse
 
 from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
-from dmac.data.checks import check_labels
 from dmac.data.known_classes import agreed, having_name, known_classes
 from dmac.data.named_views import NamedView, as_named, called, counts, ending_of, is_frame, natural
 from dmac.data.names import lined_up
@@ -225,8 +224,10 @@ def read_views(
     views += [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, left_out)
     if not views:
-        names = ", ".join(file.name for file in files)
-        raise ValueError(f"{names}: there are no views beside {', '.join(left_out)}")
+        raise ValueError(
+            f"{', '.join(file.name for file in files)}: there are no views beside "
+            f"{', '.join(left_out)}"
+        )
     for name in map(called, views):
         left_out.pop(name, None)
     named = {len(x.samples) for x in views if x.samples and not x.features}
@@ -238,8 +239,7 @@ def read_views(
     orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(as_named(views), incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
-    classes, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
-    labels = None if classes is None else check_labels(classes)
+    classes, labels, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
     about = [x for x in items if is_frame(x.values) and x.features and called(x) in left_out]
     return Reading(views, labels, known, left_out, files, classes, about)
 
@@ -286,8 +286,10 @@ def _columns_named(
     for part in [pattern] if pattern in every else map(str.strip, pattern.split(",")):
         fit = {part} & every or {name for name in every if fnmatchcase(name, part)}
         if not fit:
-            listed = ", ".join(sorted(every)[:_SHOWN])
-            raise ValueError(f"{option}: there is no column {part!r}. There are {listed}, ...")
+            raise ValueError(
+                f"{option}: there is no column {part!r}. There are "
+                f"{', '.join(sorted(every)[:_SHOWN])}, ..."
+            )
         found |= fit
     return [(x, [j for j, y in enumerate(names) if y in found]) for x, names in zip(items, headers)]
 
@@ -296,8 +298,10 @@ def _group(items: list[NamedView], name: str, pattern: str) -> NamedView:
     """Some columns of one table as a view of this name."""
     found = [(x, places) for x, places in _columns_named(items, pattern, f"view {name}") if places]
     if len(found) > 1:
-        names = ", ".join(called(x) for x, _ in found)
-        raise ValueError(f"view {name}: several have these columns, {names}: name one file")
+        raise ValueError(
+            f"view {name}: several have these columns, {', '.join(called(x) for x, _ in found)}: "
+            "name one file"
+        )
     ((x, places),) = found
     others = [j for j in range(x.values.shape[1]) if j not in places]
     return replace(without(x, *others), name=name)
@@ -329,8 +333,10 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         elif folder or ending_of(place) in READERS:
             files.append(place)
         else:
-            way = WAYS.get(ending_of(place), "write it as .csv, .npz, .mat or .h5")
-            raise ValueError(f"{place} is not read, since its ending is none of ours: {way}")
+            raise ValueError(
+                f"{place} is not read, since its ending is none of ours: "
+                f"{WAYS.get(ending_of(place), 'write it as .csv, .npz, .mat or .h5')}"
+            )
     twice = [str(file) for file, count in Counter(map(Path.resolve, files)).items() if count > 1]
     if twice or not files:
         raise ValueError(
@@ -370,11 +376,11 @@ def _items(file: Path, files: list[Path], transposed: bool | None) -> list[Named
             f"others save their tables as .csv: {error}"
         ) from error
     except Exception as error:  # that of a damaged file can be any
-        said = str(error).strip()
         what = f"it is corrupt, truncated or not what its ending says: {type(error).__name__}: "
-        way = next((way for text, way in _MENDING.items() if text in said), "")
+        way = next((way for text, way in _MENDING.items() if text in str(error)), "")
         raise ValueError(
-            f"{file} cannot be read: {'' if type(error) is ValueError else what}{said}{way}"
+            f"{file} cannot be read: {'' if type(error) is ValueError else what}"
+            f"{str(error).strip()}{way}"
         ) from error
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
@@ -395,12 +401,15 @@ def _named_beside(items: list[NamedView], transposed: bool) -> list[NamedView]:
     for x in arrays:
         shape, chosen = np.shape(x.values)[:2], []
         for side, size in enumerate(shape):
-            fit = [key for key in names if len(names[key]) == size]
-            fit = [key for key in fit if shared[key][x.name] or not any(shared[key].values())]
-            if len(set(shape)) < len(shape):  # the words say what is named
-                fit = [key for key in fit if says_features(key) == (side != int(transposed))]
-            most = max((shared[key][x.name] for key in fit), default=0)
-            best = [key for key in fit if shared[key][x.name] == most]
+            fit = {
+                key: shared[key][x.name]
+                for key in names
+                if len(names[key]) == size
+                and (shared[key][x.name] or not any(shared[key].values()))
+                # Of as many rows as columns the words say what is named.
+                and (len({*shape}) == len(shape) or says_features(key) == (side != transposed))
+            }
+            best = [key for key in fit if fit[key] == max(fit.values())]
             if other := [
                 y
                 for y in best
@@ -429,8 +438,7 @@ def _may_name(item: NamedView) -> bool:
 
 def _is_matrix(item: NamedView) -> bool:
     x, shape = item.values, np.shape(item.values)
-    number = is_frame(x) or (len(shape) == 2 and x.dtype.kind in "biufc")
-    return number and 0 not in shape
+    return 0 not in shape and (is_frame(x) or (len(shape) == 2 and x.dtype.kind in "biufc"))
 
 
 def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
@@ -438,8 +446,10 @@ def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
     views = having_name(items, key)
     if not views or not all(map(_is_matrix, views)) or len({x.source for x in views}) > 1:
         what = "holds no matrix of numbers, or is in several files" if views else "is not there"
-        listed = ", ".join(dict.fromkeys(map(called, items)))
-        raise ValueError(f"views_key= names {key!r}, which {what}. There are {listed}")
+        raise ValueError(
+            f"views_key= names {key!r}, which {what}. There are "
+            f"{', '.join(dict.fromkeys(map(called, items)))}"
+        )
     return views
 
 

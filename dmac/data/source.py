@@ -3,15 +3,21 @@
 Each kind of view is a class: arrays and sparse matrices in memory, arrays on disk, and Dask arrays,
 for which Dask is imported. :func:`dmac.data.checks.as_views` makes them of what users pass.
 
+What tells one data set from another, a hash of the numbers in its views, is here, too: by it a
+checkpoint and a stored run are found again.
+
 A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in memory as a whole.
 "The costs of a fit" in the book says what that costs.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import itertools
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,9 +27,6 @@ from dmac._types import Array, Flags, Floats, Integers, Matrix
 from dmac.data.linalg import on_entries, stored
 from dmac.data.named_views import NamedView
 
-#: Marks a measured row of zeros, relative to the largest entry: below every floor, yet still
-#: positive in float32 after a square root.
-MEASURED = 1e-36
 # Numbers in one block of a view.
 _NUMBERS = 2**22
 # So many partial sums of Dask arrays are added in one task.
@@ -42,27 +45,38 @@ def filled(x: Matrix) -> Flags:
     return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
 
 
+def spread(rows: Matrix, present: Flags) -> Matrix:
+    """Rows of the samples that have a view, and rows of zeros for those that lack it: (n, r)."""
+    if present.all():
+        return rows
+    if scipy.sparse.issparse(rows):
+        sizes = np.zeros(len(present) + 1, rows.indptr.dtype)
+        sizes[1:][present] = np.diff(rows.indptr)
+        shape = len(present), rows.shape[1]
+        return scipy.sparse.csr_matrix((rows.data, rows.indices, sizes.cumsum()), shape)
+    out = np.zeros((len(present), rows.shape[1]), rows.dtype)
+    out[present] = rows
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class View(NamedView):
     """A checked view (n, d), of which rows are read when they are needed; its names stay with it.
 
+    ``present`` is final in memory. Elsewhere rows are checked as they are read, and may turn out to
+    be missing.
+
     Attributes
     ----------
     incomplete : bool
-        Whether a row of NaN that is read is a sample that lacks the view, and becomes zeros.
-    zeros : boolean array of shape (n,), or None
-        Rows whose zeros are values, of a view that is not in memory.
+        Whether a row of NaN that is read is a sample that lacks the view.
     in_memory : bool
         Whether all rows were checked; else each is when it is read.
     """
 
     incomplete: bool = False
-    zeros: Flags | None = None
     in_memory: ClassVar[bool] = False
-    read: ClassVar[Callable[..., Matrix]]  # the rows of a slice: (b, d)
-    rows: ClassVar[Callable[..., Matrix]]  # some, in the order of their numbers (b,): (b, d)
-    # A copy in which missing rows (n,) are zero and measured rows of zeros are marked.
-    with_rows: ClassVar[Callable[..., View]]
+    part: ClassVar[Callable[..., ArrayView]]  # a slice, or some in the order of their numbers (b,)
 
     @classmethod
     def of(cls, x: NamedView, **changes: Any) -> Self:
@@ -80,9 +94,9 @@ class View(NamedView):
         """Whether rows are CSR matrices; else they are arrays, float64."""
         return scipy.sparse.issparse(self.values)
 
-    def some(self, numbers: Integers) -> View:
-        """Some rows, as a view in memory."""
-        return ArrayView.of(self, values=self.rows(numbers))
+    def read(self, rows: slice | Integers) -> Matrix:
+        """The rows of a ``part``, with zeros for samples that lack the view: (b, d)."""
+        return self.part(rows).values
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
@@ -93,47 +107,50 @@ class View(NamedView):
         """All blocks in order."""
         return map(self.read, self.slices())
 
-    def filled(self) -> Flags:
-        """Which rows have an entry that is not 0: (n,)."""
-        return np.concatenate([filled(x) for x in self])
+    def presence(self) -> Flags:
+        """Which samples have the view: (n,)."""
+        return np.concatenate([self.part(rows).present for rows in self.slices()])
 
 
 class ArrayView(View):
     """An array or a CSR matrix in memory. Other numbers than float64 become that when read."""
 
     in_memory = True
+    present: Flags
 
-    def read(self, rows: slice | Integers) -> Matrix:
-        """The rows of a slice, or some in the order of their numbers (b,): (b, d)."""
-        return self.values[rows].astype(np.float64, copy=False)
+    @property
+    def there(self) -> Matrix:
+        """The rows of the samples that have the view: (b, d)."""
+        return self.values if self.present.all() else self.values[self.present]
 
-    rows = read
+    def part(self, rows: slice | Integers) -> ArrayView:
+        """Some rows."""
+        x = self.values[rows].astype(np.float64, copy=False)
+        return ArrayView.of(self, values=x, present=self.present[rows])
 
-    def with_rows(self, missing: Flags, measured: Flags) -> Self:
-        """A copy with zeros in missing rows (n,), and measured rows of zeros told from them."""
-        x = self.values
-        if not (missing.any() or measured.any()):
-            return self
-        if self.sparse:
-            x = x.copy()
-            x.data[np.repeat(missing, np.diff(x.indptr))] = 0
-            x.eliminate_zeros()
-            rows = np.flatnonzero(measured & ~filled(x))
-            tiny = np.full(len(rows), MEASURED * (abs(x).max() or 1.0))
-            x = x + scipy.sparse.csr_matrix((tiny, (rows, 0 * rows)), x.shape)
-        else:
-            x = np.where(missing[:, None], 0.0, x) if missing.any() else x
-            x = with_measured(x, measured)
-        return replace(self, values=x)
+    def presence(self) -> Flags:
+        """Which samples have the view: (n,)."""
+        return self.present
 
 
-def with_measured(x: Array, measured: Flags) -> Array:
-    """Rows (n, d) of which those of zeros that were measured (n,) are no zeros to the last bit."""
-    zero = measured & ~x.any(1)
-    if zero.any():
-        x = x.astype(np.float64)
-        x[zero, 0] = MEASURED * (np.abs(x).max() or 1.0)
-    return x
+def checked_view(
+    view: NamedView, x: Matrix, there: Flags, rows: Integers | None = None
+) -> ArrayView:
+    """Rows (b, d) of a view, checked, of the samples that are ``there`` (b,): others become zeros.
+
+    This is where a row of zeros becomes a sample that lacks the view, unless zeros were measured.
+    ``rows`` has the numbers of the rows of a block.
+    """
+    if not there.all():
+        x = spread(x[there], there)
+    check_finite(x, view.where, rows)
+    present = there if view.measured else there & filled(x)
+    return ArrayView.of(view, values=x, present=present)
+
+
+def not_nan(x: Matrix) -> Flags:
+    """Which rows (n, d) are not all NaN, as those of samples that lack a view are: (n,)."""
+    return np.asarray((x != x).sum(1)).ravel() < x.shape[1]
 
 
 def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
@@ -155,105 +172,105 @@ def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
     )
 
 
-def checked_rows(
-    x: Floats,
-    where: str,
-    numbers: Integers,
-    incomplete: bool,
-    missing: Flags | None = None,
-    measured: Flags | None = None,
-) -> Floats:
-    """Rows (b, d) of a view that were read, checked, with zeros where a sample lacks it.
-
-    ``numbers`` (b,) are theirs in the view, ``missing`` (n,) marks further rows that are lacking,
-    ``measured`` (n,) rows whose zeros are values.
-    """
-    if incomplete:
-        lacking = np.asarray(np.isnan(x).all(1))
-        if missing is not None:
-            lacking |= missing[numbers]
-        x = np.where(lacking[:, None], 0.0, x) if lacking.any() else x
-        if measured is not None:
-            x = with_measured(x, measured[numbers] & ~lacking)
-    check_finite(x, where, numbers)
-    return x
+def _checked_block(view: View, x: Array, rows: Integers) -> ArrayView:
+    """Rows (b, d) with these numbers, as they were read, as float64."""
+    x = np.asarray(x, dtype=np.float64)
+    there = np.ones(len(x), bool) if view.present is None else view.present[rows]
+    return checked_view(view, x, there & not_nan(x) if view.incomplete else there, rows)
 
 
 class DiskView(View):
     """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
 
-    When it is read, it is a ``ValueError`` if an entry is NaN or infinite. Rows that are
-    ``lacking`` are read as zeros, whatever is there.
+    When it is read, it is a ``ValueError`` if an entry is NaN or infinite.
     """
 
-    def read(self, rows: slice, among: Integers | None = None) -> Floats:
-        """The rows of a slice, or those among them: (b, d), float64."""
-        x, among = self.values[rows], slice(None) if among is None else among
-        x = np.asarray(x[among], dtype=np.float64)
+    def _read(self, rows: slice, among: Any = slice(None)) -> ArrayView:
+        """The rows of a slice, or those among them."""
+        x = np.asarray(self.values[rows][among], dtype=np.float64)
         if isinstance(self.values, np.memmap) and self.values.mode == "r" and _FORGET is not None:
             self.values._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
-        numbers = np.arange(rows.start, rows.stop)[among]
-        return checked_rows(x, self.where, numbers, self.incomplete, self.lacking, self.zeros)
+        return _checked_block(self, x, np.arange(rows.start, rows.stop)[among])
 
-    def rows(self, numbers: Integers) -> Floats:
-        """Some rows, in the order of their numbers (b,), in one walk along the disk: (b, d)."""
-        out, order = np.empty((len(numbers), self.shape[1])), np.argsort(numbers)
-        ends = [rows.stop for rows in self.slices()]
-        places = np.split(order, np.searchsorted(numbers[order], ends[:-1]))
-        for rows, place in zip(self.slices(), places):
+    def part(self, rows: slice | Integers) -> ArrayView:
+        """Some rows, in one walk along the disk."""
+        if isinstance(rows, slice):
+            return self._read(rows)
+        out, order = np.empty((len(rows), self.shape[1])), np.argsort(rows)
+        present = np.empty(len(rows), bool)
+        ends = [block.stop for block in self.slices()]
+        places = np.split(order, np.searchsorted(rows[order], ends[:-1]))
+        for block, place in zip(self.slices(), places):
             if len(place):
-                out[place] = self.read(rows, numbers[place] - rows.start)
-        return out
-
-    def with_rows(self, missing: Flags, measured: Flags) -> Self:
-        """The view, with what is to be known of rows (n,) when they are read."""
-        return replace(self, lacking=missing, zeros=measured)
+                found = self._read(block, rows[place] - block.start)
+                out[place], present[place] = found.values, found.present
+        return ArrayView.of(self, values=out, present=present)
 
 
 class DaskView(View):
-    """A Dask array (n, d) whose chunks are blocks of rows with all columns.
-
-    A row of NaN is a row of zeros.
-    """
+    """A Dask array (n, d) whose chunks are blocks of rows with all columns."""
 
     @property
     def starts(self) -> Integers:
         """The number of the first row of each block, and n."""
         return np.cumsum((0, *self.values.chunks[0]))
 
-    def read(self, rows: slice) -> Floats:
-        """The rows of a slice, in one computation: (b, d)."""
-        return checked_block(self.values[rows], self.where, rows.start)
+    def part(self, rows: slice | Integers) -> ArrayView:
+        """Some rows, in one computation."""
+        if isinstance(rows, slice):
+            return self.block(self.values[rows], rows.start)
+        order = np.argsort(rows)
+        found = _checked_block(self, self.values[rows[order]], rows[order])
+        return found.part(np.argsort(order))
 
-    def rows(self, numbers: Integers) -> Floats:
-        """Some rows, in the order of their numbers (b,), in one computation: (b, d)."""
-        order = np.argsort(numbers)
-        found = np.asarray(self.values[numbers[order]], dtype=np.float64)
-        found = checked_rows(found, self.where, numbers[order], incomplete=True)
-        return found[np.argsort(order)]
+    def without_rows(self) -> Self:
+        """What a task holds of it, beside a block."""
+        return self.of(self, values=None)
+
+    def block(self, block: Array, start: int) -> ArrayView:
+        """A block (b, d) whose first row has that number, as a task gets it."""
+        return _checked_block(self, block, np.arange(start, start + len(block)))
 
     def summed(self, function: Callable[[Floats], tuple[Any, ...]]) -> list[Any]:
-        """Sums over all blocks of the arrays that a function of one returns, in tasks."""
+        """Sums over all blocks of the arrays that a function of rows that are there returns."""
         from dask.delayed import delayed
 
-        function = delayed(function, traverse=False)
         blocks = zip(self.starts, self.values.to_delayed().ravel())
-        of_block, added = delayed(_of_block), delayed(_added)
-        parts = [of_block(function, self.where, start, block) for start, block in blocks]
+        of_block = functools.partial(_of_block, function, self.without_rows())
+        of_block, added = delayed(of_block, traverse=False), delayed(_added)
+        parts = [of_block(start, block) for start, block in blocks]
         while len(parts) > 1:
             parts = [added(parts[i : i + _ADDED]) for i in range(0, len(parts), _ADDED)]
         return list(parts[0].compute())
 
 
-def _of_block(function: Callable[[Floats], Any], where: str, start: int, block: Array) -> Any:
-    return function(checked_block(block, where, start))
+def _of_block(function: Callable[[Floats], Any], view: DaskView, start: int, block: Array) -> Any:
+    return function(view.block(block, start).there)
 
 
 def _added(parts: Iterable[Sequence[Any]]) -> list[Any]:
     return [sum(values) for values in zip(*parts)]
 
 
-def checked_block(block: Array, where: str, start: int) -> Floats:
-    """A block (b, d) whose first row has that number, as a task gets it: as float64."""
-    numbers = np.arange(start, start + len(block))
-    return checked_rows(np.asarray(block, dtype=np.float64), where, numbers, incomplete=True)
+def digest(matrices: Iterable[Matrix | View]) -> str:
+    """SHA-256 (64 hexadecimal digits) of arrays, CSR matrices and checked views.
+
+    Equal numbers give an equal hash, whatever their width and order in memory, on disk or not.
+    Integers differ from floats, and sparse matrices from dense ones.
+    """
+    total = hashlib.sha256()
+    for x in matrices:
+        sparse = scipy.sparse.issparse(x.values if isinstance(x, View) else x)
+        total.update(f"{x.shape} {3 if sparse else 1}".encode())
+        for part in itertools.chain(*map(_parts, x if isinstance(x, View) else [x])):
+            kind = "<f8" if part.dtype.kind == "f" else "<i8"
+            total.update(np.ascontiguousarray(part, dtype=kind).data)
+    return total.hexdigest()
+
+
+def _parts(x: Matrix) -> Sequence[Array]:
+    """The arrays that say what a matrix is: three of a sparse one."""
+    if scipy.sparse.issparse(x):
+        x = x.tocsr().sorted_indices()
+        return x.data, x.indices.astype("<i8"), x.indptr.astype("<i8")
+    return (np.asarray(x),)

@@ -20,6 +20,7 @@ import numpy as np
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, stem
+from dmac.data.source import not_nan
 from dmac.data.vocabulary import (
     KNOWN,
     Column,
@@ -44,7 +45,7 @@ BINARY = (".parquet", ".xlsx")
 # semicolons do: with a decimal comma, and with points between thousands, which may be none.
 _SEPARATORS = "\t;,|"
 _NUMBER = r"[\t;,|][\s\"]*[+-]?\.?\d"
-_DECIMAL_COMMA = r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*"
+_DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 _POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
 # So many lines are looked at for what a table is, and so many cells of a header are shown.
 _HEAD, _SHOWN = 30, 4
@@ -111,8 +112,7 @@ def _read_parquet(file: Path) -> Frame:
         frame = frame.reset_index()
     cells = frame.astype(object).where(frame.notna(), np.nan)
     lists = cells.map(lambda x: isinstance(x, (list, tuple, dict, np.ndarray))).any()
-    if lists.any():
-        named = lists.index[lists].tolist()
+    if named := lists.index[lists].tolist():
         raise ValueError(f"it has lists in its cells: frame.drop(columns={named})")
     return pd.DataFrame(np.vstack([[str(x) for x in frame.columns], cells]))
 
@@ -152,7 +152,7 @@ def _read_text(file: Path) -> Frame:
         first = ["", *first]  # as R writes it
     cells.iloc[0, : len(first)] = [x.strip() or np.nan for x in first]
     options = {",": "", " ": r", sep='\s+'"}.get(sign, f", sep={sign!r}")
-    if sign == ";" and any(re.fullmatch(_DECIMAL_COMMA, x) for row in rows for x in row):
+    if sign == ";" and any(re.match(_DECIMAL_COMMA, x) for row in rows for x in row):
         cells = _with_points(cells, [j for j, x in enumerate(first) if says_samples(x, j)], above)
         options += ", decimal=','"
     cells.attrs["read"] = f"read_csv(file{options}"
@@ -186,8 +186,7 @@ def _with_points(cells: Frame, ids: list[int], above: int) -> Frame:
             f"line {above + i + 1}, column {j + 1} holds {x!r} among numbers with a "
             "decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
         )
-    commas = re.compile(_DECIMAL_COMMA).fullmatch
-    return cells.map(lambda x: x.replace(",", ".") if x == x and commas(x) else x)
+    return cells.replace(_DECIMAL_COMMA, r"\1.\2", regex=True)
 
 
 def _head(file: Path) -> tuple[int, dict[int, str], str]:
@@ -233,10 +232,11 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
         What the known classes are called.
     """
     turned = transposed and key not in as_text(view.values.iloc[0])
-    cells = (view.values.T if turned else view.values).dropna(axis=1, how="all")
-    if not cells.size:
+    cells = view.values.T if turned else view.values
+    filled = cells.notna().to_numpy()
+    if not filled.any():
         raise ValueError(f"{view.source} is empty")
-    cells = cells.loc[: cells.last_valid_index()]
+    cells = cells.iloc[: np.flatnonzero(filled.any(1))[-1] + 1, filled.any(0)]
     counted, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
     if (counts(counted) or counts(counted[1:])) and above[1:].any() and above[-1].all():
         cells = cells.iloc[1:]
@@ -251,11 +251,9 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
         )
     first = text[0]
     named = key in first or any(whole(cell) in KNOWN for cell in first)
-    named |= (words[0] & np.isfinite(x[1:]).any(0)).any()
-    named |= len(first) > 1 and says_samples(first[0], 0)
-    if not named:
-        why = _counting(text, x, bool(words[0, 0]))
-        if not why:
+    above_numbers = (words[0] & np.isfinite(x[1:]).any(0)).any()
+    if not (named or above_numbers or (len(first) > 1 and says_samples(first[0], 0))):
+        if not (why := _counting(text, x, bool(words[0, 0]))):
             return replace(view, values=cells)
         warn(
             f"{view.source}: the first {cells.index.name} {why}, and is no sample; if it is one, "
@@ -341,15 +339,21 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
     if len(tables) > 1 and share(cells) < 0.5:
         own = everywhere(columns) or own
     names = next((x[j].text for x, j in zip(columns, own) if j is not None), [])
-    alike = [share([names, x[0].names]) > 0.5 for x in columns]
-    own = [0 if j is None and same else j for j, same in zip(own, alike)]
     named = {}
     for x, row, j, places in zip(tables, columns, own, running):
-        j = places[0] if j is None and places else j
-        rest = [k for k in places if k != j]
-        headers = (row[k].header or "column 1" for k in rest)
+        if j is None and share([names, row[0].names]) > 0.5:
+            j = 0
+        elif j is None and places:
+            j = places[0]
+        others = [k for k in places if k != j]
+        headers = (row[k].header or "column 1" for k in others)
         left_out |= {f"{called(x)}, {header}": "it only numbers the rows" for header in headers}
-        named[id(x)] = _named(x, j, rest)
+        if j is not None:
+            # A row without any cell is no sample, if it has no name.
+            filled = replace(x, values=x.values.dropna(how="all"))
+            names_of = columns_of(filled)[j]
+            filled = replace(filled, samples=names_of.text, numbered=names_of.numbered)
+            named[id(x)] = without(filled, j, *others)
     return [named.get(id(x), x) for x in items]
 
 
@@ -370,16 +374,6 @@ def _own_names(columns: list[Column], running: list[int]) -> int | None:
     if rest and columns[rest[0]].has_words():
         return rest[0]
     return next((j for j in running if not counts(columns[j].text)), None)
-
-
-def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:
-    """A table without column j, which has the names of its samples, and without others."""
-    if j is None:
-        return view
-    # A row without any cell is no sample, if it has no name.
-    view = replace(view, values=view.values.dropna(how="all"))
-    names = columns_of(view)[j]
-    return without(replace(view, samples=names.text, numbered=names.numbered), j, *others)
 
 
 def without(view: NamedView, *places: int) -> NamedView:
@@ -409,8 +403,7 @@ def completed(x: Floats, missing: Sequence[Any] = (), fill: str | float | None =
 
 def _gaps(x: Floats) -> Flags:
     """Which cells are nan in rows that have numbers."""
-    has_numbers: Any = np.isfinite(x).any(1)
-    return np.isnan(x) & has_numbers[:, None]
+    return np.isnan(x) & np.isfinite(x).any(1, keepdims=True)
 
 
 def numbers(
@@ -422,18 +415,19 @@ def numbers(
     columns of words, what they look like and the line that mends them. See `completed` for
     ``missing`` and ``fill``.
     """
-    cells = view.values.mask(view.values.isin(list(map(str, missing))))
+    codes = list(map(str, missing))
+    cells = view.values.mask(view.values.isin(codes)) if codes else view.values
     x, words = parsed(cells)
     x = np.where(words, np.inf, completed(x, missing))
-    _check_words(replace(view, values=cells), x)
+    _check_words(replace(view, values=cells), x, words)
     x = completed(x, fill=fill)
-    lacking: Any = np.isnan(x).all(1)
-    x[lacking] = 0
+    present = not_nan(x)
+    x[~present] = 0
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
         found = sorted({str(cells.iloc[i, j]) for i, j in bad if words[i, j]})[:_SHOWN]
         raise ValueError(_no_number(view, bad, found))
-    return replace(view, values=x, lacking=lacking)
+    return replace(view, values=x, present=present)
 
 
 def _no_number(view: NamedView, bad: Array, found: list[str]) -> str:
@@ -462,19 +456,20 @@ def _no_number(view: NamedView, bad: Array, found: list[str]) -> str:
     )
 
 
-def _check_words(view: NamedView, x: Floats) -> None:
+def _check_words(view: NamedView, x: Floats, words: Flags) -> None:
     """Refuse columns of words, in which more cells are words than numbers, and say what to do."""
     turned = view.values.columns.name == "line"  # the samples were columns
+    are_text = words.sum(int(turned)) > np.isfinite(x).sum(int(turned))
+    if not are_text.any():
+        return
     whole = replace(view, values=view.values.T, features=view.samples) if turned else view
     every = columns_of(whole)
-    text = [y for y in every if y.is_text]
-    if not text:
-        return
+    text = [every[j] for j in np.flatnonzero(are_text)]
     named = [y.header for y in text]
     way, also = f"they describe features: frame.drop(columns={named})", ""
     if not turned:
         way = mending(every, text, view.samples)
-        rest = [j for j, y in enumerate(every) if not y.is_text]
+        rest = np.flatnonzero(~are_text)
         gaps = _gaps(x[:, rest])
         among = ", ".join(every[rest[j]].header for j in np.flatnonzero(gaps.any(0))[:_SHOWN])
         if among:
@@ -493,17 +488,17 @@ def check_edges(view: NamedView) -> None:
     lines differ, and there is at most a third column, or these two are called source and target.
     """
     columns = columns_of(view)[:_MOST_OF_EDGES]
-    of_edges = [bool(marks(x.header) & _OF_EDGES) for x in columns[:2]]
     # Gephi writes more columns, and calls these two as they are.
     few = len(columns) < 4 or all(whole(x.header) in _OF_EDGES for x in columns[:2])
     if not (few and columns[0].is_whole and columns[1].is_whole):
         return
     a, b = (x.text for x in columns[:2])
-    both = {*a} & {*b}
-    if 2 * len(both) <= max(min(len({*a}), len({*b})), 4) or 2 * len({*zip(a, b)}) <= len(a):
-        return
     are_words = columns[0].parsed[1].any()
-    if not are_words and any(x == y for x, y in zip(a, b)):
+    if (
+        2 * len({*a} & {*b}) <= max(min(len({*a}), len({*b})), 4)
+        or 2 * len({*zip(a, b)}) <= len(a)
+        or (not are_words and any(x == y for x, y in zip(a, b)))
+    ):
         return
     headed = view.features is not None or not {a[0], b[0]} & {*a[1:], *b[1:]}
     names = view.features or ([a[0], b[0]] if headed else [*range(len(columns))])
@@ -519,7 +514,7 @@ def check_edges(view: NamedView) -> None:
         "is a view: networkx.to_pandas_adjacency(networkx.from_pandas_edgelist("
         f"{_read_again(view, '' if headed else ', header=None')}, {given}){weight}).to_csv(name)"
     )
-    if are_words or any(of_edges):
+    if are_words or any(marks(x.header) & _OF_EDGES for x in columns[:2]):
         raise ValueError(text)
     warn(f"{text}; else all is well")
 

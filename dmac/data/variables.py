@@ -50,8 +50,12 @@ def read_mat(file: Path) -> list[NamedView]:
     if not h5py.is_hdf5(file):
         return [x for key, value in loadmat(file).items() for x in _flat(key, _mat5(value), _mat5)]
     with open_hdf5(file) as opened:
-        keys = [key for key in opened if not key.startswith("#")]
-        return [x for key in keys for x in _flat(key, _mat73(opened[key]), _mat73)]
+        return [
+            x
+            for key, value in opened.items()
+            if not key.startswith("#")
+            for x in _flat(key, _mat73(value), _mat73)
+        ]
 
 
 def read_npz(file: Path) -> list[NamedView]:
@@ -82,11 +86,12 @@ def read_hdf5(file: Path) -> list[NamedView]:
     list of NamedView
     """
     items: dict[str, Any] = {}
-    opened = open_hdf5(file)
-    opened.visititems(items.__setitem__)
+    open_hdf5(file).visititems(items.__setitem__)
     if frames := [name for name, x in items.items() if "pandas_type" in x.attrs]:
-        line = f"pandas.read_hdf(file, {frames[0]!r}).to_csv(name)"
-        raise ValueError(f"it has frames as pandas writes them: {line}")
+        raise ValueError(
+            "it has frames as pandas writes them: "
+            f"pandas.read_hdf(file, {frames[0]!r}).to_csv(name)"
+        )
     if isinstance(items.get("matrix/features/feature_type"), h5py.Dataset):
         return _of_cell_ranger(items["matrix"])
     return [
@@ -180,8 +185,9 @@ def _mat73(item: Any) -> Any:
             return dict(item)
         columns, rows = (np.asarray(item.get(key, ()), np.int64) for key in ("jc", "ir"))
         entries = np.asarray(item.get("data", ()), float), rows, columns
-        shape = int(item.attrs["MATLAB_sparse"]), len(columns) - 1
-        return _check_indices(scipy.sparse.csc_matrix(entries, shape))
+        return _check_indices(
+            scipy.sparse.csc_matrix(entries, (int(item.attrs["MATLAB_sparse"]), len(columns) - 1))
+        )
     values = np.asarray(item)
     if item.attrs.get("MATLAB_empty", 0):
         return np.empty(tuple(values.ravel().astype(int)))
@@ -226,8 +232,7 @@ def read_cells(file: Path) -> list[NamedView]:
             for name, x in modality.layers.items()
         ]
         if modality.raw is not None:
-            raw = modality.raw
-            items.append(_view(raw.X, f"{prefix}raw", modality, raw.var_names))
+            items.append(_view(modality.raw.X, f"{prefix}raw", modality, modality.raw.var_names))
         items += _columns(modality.obs, prefix or "obs.")
     return items + (_columns(cells.obs, "obs.") if "" not in modalities else [])
 

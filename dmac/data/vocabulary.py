@@ -180,8 +180,7 @@ def no_samples(names: Sequence[Any]) -> list[str]:
         text = isinstance(name, str) and not re.search(r"\d", name)
         return text and bool(_NO_SAMPLES & set(words(name)[-1:]))
 
-    found = *takewhile(is_none, names), *takewhile(is_none, reversed(names))
-    return list(dict.fromkeys(found))
+    return [*dict.fromkeys((*takewhile(is_none, names), *takewhile(is_none, reversed(names))))]
 
 
 def parsed(cells: Any) -> tuple[Floats, Flags]:
@@ -202,9 +201,11 @@ def parsed(cells: Any) -> tuple[Floats, Flags]:
 
 def as_text(cells: Any) -> list[str]:
     """Cells as text, whole numbers without a point; "" for none."""
-    whole = (f"{x:.0f}" if isinstance(x, float) and x.is_integer() else x for x in cells)
-    read = (x.decode(errors="replace") if isinstance(x, bytes) else x for x in whole)
-    return ["" if x != x else str(x).strip() for x in read]
+    read = (x.decode(errors="replace") if isinstance(x, bytes) else x for x in cells)
+    return [
+        f"{x:.0f}" if isinstance(x, float) and x.is_integer() else "" if x != x else str(x).strip()
+        for x in read
+    ]
 
 
 class Column:
@@ -233,23 +234,15 @@ class Column:
         x, words = self.parsed
         return bool((words | (x % 1 == 0)).all())
 
-    @property
-    def is_text(self) -> bool:
-        """Whether more of its cells are words than numbers."""
-        x, words = self.parsed
-        return bool(words.sum() > np.isfinite(x).sum())
-
     @cached_property
     def names(self) -> list[str]:
         """Its cells, if they may name samples, as distinct words or whole numbers; else none."""
-        distinct = len(set(self.text)) == len(self.text) > 1
-        return self.text if distinct and self.is_whole else []
+        return self.text if len(set(self.text)) == len(self.text) > 1 and self.is_whole else []
 
     @property
     def numbered(self) -> bool:
         """Whether it only counts rows, and its header does not say that they are ids."""
-        ids = says_samples(self.header, 0) and not only_counts(self.header)
-        return counts(self.text) and not ids
+        return counts(self.text) and (only_counts(self.header) or not says_samples(self.header, 0))
 
     @property
     def typed(self) -> Array:
@@ -280,15 +273,14 @@ def share(named: Sequence[Collection[str]]) -> float:
 def everywhere(tables: Sequence[Sequence[Column]]) -> list[int] | None:
     """The columns of the same header in all tables whose values are the same in most rows."""
     every = [{x.header: j for j, x in enumerate(columns)} for columns in tables]
-    found = {}
-    for header in (x for x in every[0] if all(x in places for places in every)):
-        names = [columns[at[header]].names for columns, at in zip(tables, every)]
-        if share(names) > 0.5:
-            found[header] = (not any(map(counts, names)), share(names))
-    if not found:
-        return None
-    best = max(found, key=lambda header: found[header])
-    return [places[best] for places in every]
+    names = {
+        header: [columns[at[header]].names for columns, at in zip(tables, every)]
+        for header in every[0]
+        if all(header in at for at in every)
+    }
+    found = [header for header in names if share(names[header]) > 0.5]
+    found.sort(key=lambda header: (any(map(counts, names[header])), -share(names[header])))
+    return [at[found[0]] for at in every] if found else None
 
 
 def has_numbers(cells: Sequence[str]) -> bool:
@@ -339,19 +331,22 @@ def _of_keys(table: dict[str, list[str]], words: list[str]) -> str:
         index = a if a == _FIRST_COLUMN else repr(a)
         if more:
             join = f"frame[{index}].astype(str) + ' ' + frame[{b!r}].astype(str)"
-            line = f"frame.set_index({join}).drop(columns=[{index}, {b!r}])"
-            return f"{a} and {b} look like two halves of a name: {line}"
+            return (
+                f"{a} and {b} look like two halves of a name: "
+                f"frame.set_index({join}).drop(columns=[{index}, {b!r}])"
+            )
         what = [name for name in keys if name not in (a, value)]
         both = " + ' ' + ".join(f"frame[{name!r}].astype(str)" for name in what)
-        line = f"frame.assign(_={both}).pivot(index={index}, columns='_', values={value!r})"
-        return f"it looks like a long table, a line a value: {line}"
+        return (
+            "it looks like a long table, a line a value: "
+            f"frame.assign(_={both}).pivot(index={index}, columns='_', values={value!r})"
+        )
     return ""
 
 
 def kind_of_numbers(cells: list[str]) -> str:
     """In what form all cells are numbers, though none that is read; else ""."""
-    kinds = (x for x, (form, _) in _KINDS.items() if all(re.fullmatch(form, y) for y in cells))
-    return next(kinds, "")
+    return next((x for x, (y, _) in _KINDS.items() if all(re.fullmatch(y, z) for z in cells)), "")
 
 
 def line_for(kind: str, names: list[str]) -> str:

@@ -100,8 +100,7 @@ class LiftedRows:
     .. math:: x_i \leftarrow (z_i, 1) / \sqrt{\|z_i\|^2 + 1}
 
     is a point of the sphere in one more dimension :eq:`eq:lifted-rows`: no two rows become one,
-    and distances far from the middle shrink. A zero row stays zero and counts neither in
-    :math:`\bar x` nor in s; a constant column becomes 0.
+    and distances far from the middle shrink. A constant column becomes 0.
 
     Attributes
     ----------
@@ -118,7 +117,6 @@ class LiftedRows:
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
         """Learn from the blocks of rows of a view, dense or CSR, which is made dense."""
         x = np.concatenate([as_dense(block) for block in blocks])
-        x = x[x.any(1)] if x.any() else x
         self.exponent_ = np.frexp(np.abs(x).max(0))[1]
         x = np.ldexp(x, -self.exponent_)
         self.mean_, s = x.mean(0), x.std(0)
@@ -133,9 +131,7 @@ class LiftedRows:
         z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
         z = np.where(self.inverse_ > 0, z, 0.0).clip(-1e100, 1e100)
         z = np.column_stack([z, np.full(len(z), self.height)])
-        z /= np.linalg.norm(z, axis=1, keepdims=True)
-        z[~np.any(x, axis=1)] = 0
-        return z
+        return z / np.linalg.norm(z, axis=1, keepdims=True)
 
 
 def normalize_rows(x: Matrix) -> Matrix:

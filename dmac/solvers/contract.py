@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dmac._types import Array, Floats
+from dmac._types import Array, Flags, Floats
 from dmac.data.source import View
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import BaseRecipe
@@ -36,6 +36,9 @@ class Prepared:
     pipelines : list of v fitted pipelines
     views : list of v tensors, SparseViews or StreamedViews of shape (n, r_a)
         In the order of the fit.
+    present : numpy.ndarray of shape (n, v), bool
+        Which samples have which views, in the order of the fit; rows of others are zeros in
+        ``views``. All True for a solver that takes no samples that lack views.
     order : numpy.ndarray of shape (n,)
         The permutation by which the samples were shuffled.
     device : torch.device
@@ -45,6 +48,7 @@ class Prepared:
     sources: Sequence[View]
     pipelines: list[Any]
     views: list[Any]
+    present: Flags
     order: Array
     device: torch.device
     dtype: torch.dtype
@@ -130,10 +134,11 @@ class Model(Protocol):
     @property
     def dtype(self) -> torch.dtype: ...
 
-    def embed_new(self, views: Sequence[Any]) -> tuple[Tensor, Array | None]:
+    def embed_new(self, views: Sequence[Any], present: Flags) -> tuple[Tensor, Array | None]:
         """v prepared views of any number of samples -> Z (n, d), each sample by itself.
 
-        And their memberships (n, c), None where there are none.
+        And their memberships (n, c), None where there are none. ``present`` (n, v) marks which
+        views they have.
         """
 
     def state_dict(self) -> Mapping[str, Tensor]:
@@ -150,7 +155,7 @@ class Solver(Protocol):
     """
 
     recipe: Any
-    #: Whether samples may lack views, which are rows of zeros then.
+    #: Whether samples may lack views, and views may be Dask arrays.
     takes_incomplete: bool = False
 
     def __init__(self, recipe: Any) -> None:

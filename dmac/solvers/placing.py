@@ -22,14 +22,7 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.threads import as_a_piece, row_slices, run_in_threads
 from dmac.data.checks import say_which_are_zero
-from dmac.data.source import (
-    ArrayView,
-    DaskView,
-    View,
-    block_rows,
-    checked_block,
-    filled,
-)
+from dmac.data.source import DaskView, View, block_rows
 from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_of
 
@@ -60,7 +53,7 @@ def place(
     Returns
     -------
     numpy.ndarray of shape (n, v), bool
-        Which views each has: where its row is not zero.
+        Which views each has.
     """
     n, kind = views[0].shape[0], model.device.type
     present = np.empty((n, len(views)), bool)
@@ -68,10 +61,10 @@ def place(
     def of_block(rows: slice) -> None:
         tensors: list[Any] = []
         for a, (pipeline, x) in enumerate(zip(pipelines, views)):
-            block = x.read(rows)
-            present[rows, a] = filled(block)
-            tensors.append(view_tensor(pipeline.transform(block), model.dtype, model.device))
-        z, shares = model.embed_new(tensors)
+            part = x.part(rows)
+            present[rows, a] = part.present
+            tensors.append(view_tensor(pipeline.of_part(part), model.dtype, model.device))
+        z, shares = model.embed_new(tensors, present[rows])
         keep(rows, z.cpu().numpy(), shares, present[rows])
 
     size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
@@ -109,18 +102,14 @@ class _Task:
         model: Model,
         of_block: OfBlock,
     ) -> None:
-        self.titles = [x.where for x in views]
-        self.starts = views[0].starts
+        self.views, self.starts = [x.without_rows() for x in views], views[0].starts
         self.pipelines, self.model = pipelines, model
         self.of_block = of_block
 
     def __call__(self, number: int, *blocks: Array) -> Array:
         start = self.starts[number]
         with as_a_piece():
-            checked = (
-                (checked_block(x, where, start), where) for x, where in zip(blocks, self.titles)
-            )
-            views = [ArrayView(x, where=where) for x, where in checked]
+            views = [x.block(block, start) for x, block in zip(self.views, blocks)]
             return placed(views, self.pipelines, self.model, self.of_block)[0]
 
 
@@ -199,8 +188,8 @@ def in_order(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcom
 
     present = place(views, prepared.pipelines, model, keep)
     say_which_are_zero(np.asarray(~present.any(1)))
-    model.missing = (~present).sum(0)
-    return dataclasses.replace(outcome, z=z, labels=labels, membership=of_all)
+    model = dataclasses.replace(model, missing=(~present).sum(0))
+    return dataclasses.replace(outcome, z=z, labels=labels, membership=of_all, model=model)
 
 
 def _labels_of(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcome:
@@ -210,11 +199,11 @@ def _labels_of(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outc
     views, model, c = prepared.sources, outcome.model, len(outcome.centers)
     nearest = NearestCenter(outcome.centers, outcome.labels, recipe)
     about = views, prepared.pipelines, model, recipe, c
-    both = lazily(*about, lambda z, _, has: np.column_stack([nearest(z), has]))
+    both = lazily(*about, lambda z, _, present: np.column_stack([nearest(z), present]))
     narrow, present = both[:, 0].astype(np.min_scalar_type(c)), both[:, 1:]
     with warnings.catch_warnings():  # of a model of many clusters, which is there once
         warnings.filterwarnings("ignore", message="Sending large graph")
         labels, zero, missing = compute(narrow, ~present.any(1), (present == 0).sum(0))
     say_which_are_zero(zero)
-    model.missing = missing
-    return dataclasses.replace(outcome, labels=labels.astype(np.int64), membership=None)
+    model, labels = dataclasses.replace(model, missing=missing), labels.astype(np.int64)
+    return dataclasses.replace(outcome, labels=labels, membership=None, model=model)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dmac._types import Array, Floats, Matrix
+from dmac._types import Array, Flags, Matrix
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import PreparedView, StreamedView
@@ -60,36 +60,42 @@ def prepare(
         not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
     )
     take = _whole if whole else _in_blocks
-    prepared = []
+    prepared, present = [], np.ones((len(order), len(pipelines)), bool)
     for a, pipeline in enumerate(pipelines):
         announce(f"view {a + 1}")
-        prepared.append(take(pipeline, views[a], order, device, dtype))
+        of_kind = _levels if isinstance(pipeline, LevelPipeline) else take
+        rows, present[:, a] = of_kind(pipeline, views[a], order, device, dtype)
+        prepared.append(rows)
         if release and isinstance(views, list):
             views[a] = ArrayView.of(views[a], values=np.empty((0, views[a].shape[1])))
-    return Prepared(views, pipelines, prepared, order, device, dtype)
+    return Prepared(views, pipelines, prepared, present, order, device, dtype)
 
 
 def _whole(
     pipeline: Any, x: View, order: Array, device: torch.device, dtype: torch.dtype
-) -> PreparedView:
+) -> tuple[PreparedView, Flags | bool]:
     """Fit a view's pipeline and move the samples, in the fit's order, to the device."""
-    if isinstance(pipeline, LevelPipeline):
-        rows = _levels(pipeline, x, order)
-    elif x.in_memory:
-        rows = pipeline.fit_transform(x.rows(order), x.where)
+    if x.in_memory:
+        rows = pipeline.fit_transform(x.read(order), x.where)
     else:  # whitened in a few passes over the disk
         rows = pipeline.fit_blocks(x, x.shape, x.where)[order]
-    return view_tensor(rows, dtype, device)
+    return view_tensor(rows, dtype, device), True
 
 
-def _levels(pipeline: LevelPipeline, x: View, order: Array) -> Floats:
-    """The levels of the samples in ``order``; their directions are those of all, if they can be."""
-    some, (n, d) = x.rows(order), x.shape
-    if len(order) < n and x.sparse and d > GRAM:
-        return pipeline.fit_transform(some, x.where, every=x.values)
+def _levels(
+    pipeline: LevelPipeline, x: View, order: Array, device: torch.device, dtype: torch.dtype
+) -> tuple[PreparedView, Flags | bool]:
+    """`_whole` for a spectral recipe, and which samples have the view.
+
+    Directions are those of all samples, if they can be.
+    """
+    part, (n, d) = x.part(order), x.shape
+    more: dict[str, Any] = {}
     if len(order) < n and d <= min(n, GRAM):
-        return pipeline.fit_transform(some, x.where, moments_of=lambda unit: _moments_of(x, unit))
-    return pipeline.fit_transform(some, x.where)
+        more["moments_of"] = lambda unit: _moments_of(x, unit)
+    elif len(order) < n and d > GRAM and isinstance(x, ArrayView) and x.sparse:
+        more["every"] = x.there
+    return view_tensor(pipeline.fit_part(part, **more), dtype, device), part.present
 
 
 def _moments_of(x: View, transform: Callable[[Matrix], Matrix]) -> Moments:
@@ -99,18 +105,21 @@ def _moments_of(x: View, transform: Callable[[Matrix], Matrix]) -> Moments:
         return count, total, gram
     n, d = x.shape
     slices = row_slices(n, min(_ROWS, block_rows(d)))
-    parts = map_parts(slices, lambda some: moments(transform(x.read(s)) for s in some))
+    parts = map_parts(slices, lambda some: moments(transform(x.part(s).there) for s in some))
     count, total, gram = (sum(values) for values in zip(*parts))
     return count, total, gram
 
 
 def _in_blocks(
     pipeline: Any, x: View, order: Array, device: torch.device, dtype: torch.dtype
-) -> PreparedView:
+) -> tuple[PreparedView, Flags | bool]:
     """A view in blocks in the order of the disk, as all are as soon as one is there."""
     if x.in_memory:
         rows = pipeline.fit_transform(x.values, x.where)
-        return StreamedView(rows.__getitem__, rows.shape, order, dtype, device)
+        return StreamedView(rows.__getitem__, rows.shape, order, dtype, device), True
     pipeline.fit_blocks(x, x.shape, x.where)
     shape = (x.shape[0], pipeline.n_features_out_)
-    return StreamedView(lambda rows: pipeline.transform(x.read(rows)), shape, order, dtype, device)
+    of_block = StreamedView(
+        lambda rows: pipeline.transform(x.read(rows)), shape, order, dtype, device
+    )
+    return of_block, True

@@ -9,15 +9,15 @@ import pandas as pd
 from dmac.data.datasets import DATASETS, KINDS
 from experiments import compare, field, paper, records, studies
 from experiments.run import BASELINES
-from experiments.studies import DEVELOPED, DEVELOPMENT, SIXTEEN
+from experiments.studies import CLOSED, DEFAULT, DEVELOPED, DEVELOPMENT, SIXTEEN
 
-#: The methods of `beside`, in the order of its columns.
-CLOSED, TRAINED, SINGLE, PICKED = "AGC", "REVISED", "best single", "best of four"
+#: The methods of `beside` after `CLOSED`, in the order of its columns.
+TRAINED, SINGLE, PICKED = "REVISED", "best single", "best of four"
 #: The best single pipeline of all pages: of the four without training the one with the best mean
 #: accuracy over the sets that CLOSED_FORM was chosen on. No page picks it by scores that it shows.
 BEST_SINGLE = "closed form, whitened"
 #: The recipe that parts were taken out of: all views count alike.
-DATED, BEFORE = "CLOSED_FORM_2026_11", "AGC of 0.2.0"
+DATED = "CLOSED_FORM_2026_11"
 
 
 def read_runs(results=records.RESULTS):
@@ -89,6 +89,12 @@ def with_pretrained(scores):
     alone, starts = pretrained()
     both = scores.join(pd.concat({studies.PRETRAINED.name: alone}, axis=1)).dropna()
     return both, starts
+
+
+def with_default(scores):
+    """Scores with those of `DEFAULT`, on the data sets of which all its runs are stored."""
+    later = records.whole(records.read_study(DEFAULT), studies.SEEDS)
+    return scores.join(pd.concat({DEFAULT: _means(later, "acc", "nmi")}, axis=1), how="inner")
 
 
 def within(scores, groups):

@@ -1,4 +1,4 @@
-"""Which details the third level gets: candidates and a rule, fixed before their runs.
+"""Which details the third level gets, by a rule fixed before the runs, and what each level adds.
 
     python -m experiments.level_choice --dry-run    # what is missing
     python -m experiments.level_choice --jobs 2     # makes the missing runs, and stores them
@@ -17,10 +17,10 @@ from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import compare, evidence, field, records, sealed
 from experiments.ideas.level_ideas import LevelIdea
 from experiments.run import BASELINES, Spec, run_name, settings_of
-from experiments.studies import EVERY, SAME_SAMPLES
+from experiments.studies import CLOSED, DEFAULT, EVERY, SAME_SAMPLES
 
 #: The sets, and the recipe that all candidates are held against.
-SETS, BEFORE, AFTER = (*EVERY, *sealed.SETS), "0.2.0", "0.3.0"
+SETS, BEFORE, AFTER = (*EVERY, *sealed.SETS), CLOSED, DEFAULT
 #: The sets that all had been scored on, and those that the first test had sealed.
 GROUPS = {"34 of the test": list(sealed.SETS), "66 of the book": list(EVERY)}
 SEEDS = (1, 2)
@@ -42,9 +42,21 @@ DETAILS = {
     "anchor sets": {f"{n} sets": {"anchor_sets": n} if n != 6 else {} for n in (3, 4, 6)},
 }
 
-#: What the protocol does not name: whole views with their columns centred or standardised first,
+#: What the protocol does not name: 0.3.0 with one level or two in place of its three.
+FEWER_LEVELS = {
+    "whitened": dict(levels="whitened"),
+    "plain": dict(levels="plain"),
+    "scaled": dict(levels="scaled"),
+    "whitened and plain": dict(levels="both"),
+    "whitened and scaled": dict(without="plain"),
+    "plain and scaled": dict(without="whitened"),
+}
+#: And whole views with their columns centred or standardised first,
 #: on the 34 sets as they were published.
-COLUMNS = {f"columns {how}": dict(columns=how) for how in ("centred", "standardised")}
+COLUMNS = {
+    "columns centred": dict(retired="columns centred"),
+    "columns standardised": dict(columns="standardised"),
+}
 
 
 def load(name):
@@ -60,7 +72,7 @@ def kind_of(name):
 def _run(changes, start):
     beside = {name: changes[name] for name in ("retired",) if name in changes}
     fields = {name: value for name, value in changes.items() if name not in beside}
-    kind = LevelIdea if "normal_scores" in changes else type(start)
+    kind = LevelIdea if {"normal_scores", "without"} & changes.keys() else type(start)
     return "DMAC", settings_of(kind(**vars(start) | fields), sealed=True, **beside)
 
 
@@ -85,27 +97,43 @@ def scores_of(store, weight=None):
 
     A candidate of which a run lacks is not there.
     """
-    found, columns = records.index(store), {}
     candidates = {BEFORE: ("DMAC", settings_of(CLOSED_FORM_0_2, sealed=True))}
     for step in steps(weight).values():
         candidates |= step
+    return _means(store, candidates, SETS)
+
+
+def _means(store, candidates, sets, seeds=SEEDS):
+    found, columns = records.index(store), {}
     for name, run in candidates.items():
-        rows = [[found.get(run_name(x, *run, seed)) for seed in SEEDS] for x in SETS]
+        rows = [[found.get(run_name(x, *run, seed)) for seed in seeds] for x in sets]
         if all(record is not None for row in rows for record in row):
             columns[name] = [sum(map(_score, row)) / len(row) for row in rows]
-    return pd.DataFrame(columns, index=list(SETS), dtype=float)
+    return pd.DataFrame(columns, index=list(sets), dtype=float)
+
+
+def _changed(store, changes, *about):
+    runs = {name: _run(fields, CLOSED_FORM) for name, fields in ({AFTER: {}} | changes).items()}
+    return _means(store, runs, *about)
+
+
+def of_fewer_levels(store):
+    """The seeds, and the scores of 0.3.0 and of `FEWER_LEVELS` as those of `scores_of`.
+
+    There is one seed where not all have both.
+    """
+    for seeds in (SEEDS, SEEDS[:1]):
+        scores = _changed(store, FEWER_LEVELS, SETS, seeds)
+        if set(FEWER_LEVELS) <= set(scores):
+            break
+    return seeds, scores
 
 
 def of_columns(store):
     """What the changes of `COLUMNS` gain over `AFTER` by kind; None while a run lacks."""
-    found, scores = records.index(store), {}
-    for name, changes in ({AFTER: {}} | COLUMNS).items():
-        run = _run(changes, CLOSED_FORM)
-        made = [[found.get(run_name(x, *run, seed)) for seed in SEEDS] for x in sealed.SETS]
-        if any(record is None for row in made for record in row):
-            return None
-        scores[name] = [sum(map(_score, row)) / len(row) for row in made]
-    scores, rows = pd.DataFrame(scores, index=list(sealed.SETS)), {}
+    scores, rows = _changed(store, COLUMNS, sealed.SETS), {}
+    if not {AFTER, *COLUMNS} <= set(scores):
+        return None
     kinds = pd.Series({name: kind_of(name) for name in scores.index})
     for kind in [*sorted(kinds.unique()), "all"]:
         here = scores if kind == "all" else scores[kinds == kind]
@@ -158,15 +186,18 @@ def by_kind(scores, candidates):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def against_before(scores):
-    """What every candidate gains over `BEFORE`: on the 66 sets, on the 34, and on all."""
+def gains_over(scores, reference=BEFORE, said=compare.format_change):
+    """What every candidate gains over one of them: on the 66 sets, on the 34, and on all.
+
+    ``said`` gets the mean and the half width of its interval.
+    """
     rows = {
         name: {
-            group: compare.format_change(*gain(scores.loc[sets], name, BEFORE))
+            group: said(*gain(scores.loc[sets], name, reference))
             for group, sets in (GROUPS | {"all": list(SETS)}).items()
         }
         for name in scores
-        if name != BEFORE and BEFORE in scores
+        if name != reference and reference in scores
     }
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -236,12 +267,13 @@ def asked(store):
         for run in runs:
             # Runs of the test itself are in its own file.
             specs += [Spec(name, *run, seed, "level choice") for name in SETS]
-    beside = [(_run({}, CLOSED_FORM), SETS)]  # all that was chosen in one recipe
+    whole = ({}, *FEWER_LEVELS.values())  # first all that was chosen in one recipe
+    beside = [(_run(changes, CLOSED_FORM), SETS) for changes in whole]
     beside += [(_run(changes, CLOSED_FORM), sealed.SETS) for changes in COLUMNS.values()]
     return specs + [
         Spec(name, *run, seed, "level choice")
-        for run, sets in beside
         for seed in SEEDS
+        for run, sets in beside
         for name in sets
     ]
 

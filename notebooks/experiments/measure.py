@@ -14,12 +14,12 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from dmac.agc.anchor_sets import known
 from dmac.agc.membership import memberships
 from dmac.agc.model import SpectralModel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
+from dmac.data.checks import as_views
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimators import DMAC, AnchorGraphClustering, estimator_of
 from dmac.metrics import matched, scores
@@ -156,13 +156,16 @@ def ties(model, views):
     Rounding decides which of the two such a sample takes.
     """
     fitted, k = model.model_, model.recipe_.n_neighbors
+    checked = as_views(views, incomplete=True)
     prepared = [
-        torch.as_tensor(pipeline.transform(x)).to(fitted.dtype)
-        for pipeline, x in zip(model.pipelines_, views)
+        torch.as_tensor(pipeline.of_part(x)).to(fitted.dtype)
+        for pipeline, x in zip(model.pipelines_, checked)
     ]
     shares = []
-    for one in fitted.drawn(prepared)[0]:
-        x = one.block.x[known(one.block.x, one.sets.widths).all(1)].double()
+    for one in fitted.drawn(prepared, np.column_stack([x.present for x in checked]))[0]:
+        x, present = one.block.x.double(), one.block.present
+        if one.sets.widths and present is not None:
+            x = x[present.all(1)]
         far = torch.cdist(x, one.sets.u[0].double()).square().sort(1).values[:, k - 1 : k + 1]
         shares.append(float((far[:, 1] - far[:, 0] < 1e-6 * far[:, 1]).double().mean()))
     return round(max(shares), 4)

@@ -28,7 +28,8 @@ parameter is a new run. `experiments.store` reads and writes the files.
   `runs/level-choice.jsonl` those by which the third level is chosen, for record_levels.
 - `runs/arrays/` has what figures 3 and 4 draw, and `repeated/` runs that were made again.
 - `one_page.json`, `repair.json`, `row_lengths.json` and `units.json` have the few numbers that
-  chapters carry along. The modules of these names in `experiments` write them.
+  chapters carry along, and `last_step.json` those of a section of record_trials. The modules of
+  these names in `experiments` write them.
 
 | file in `runs/` | studies in it | pages that show them | runs that they list |
 |:--|:--|:--|--:|

@@ -17,7 +17,7 @@ import sklearn
 import torch
 
 import dmac
-from dmac.data.digest import digest
+from dmac.data.source import digest
 
 #: Where the code is: of the package, and of the experiments.
 PACKAGE, HERE = Path(dmac.__file__).parent, Path(__file__).parent

@@ -8,6 +8,7 @@ What is run is listed in :mod:`experiments.studies`, one run is made by
 import functools
 import itertools
 import os
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -32,8 +33,13 @@ def cache():
 
 
 def open_store(results=RESULTS):
-    """The store of runs in a results folder."""
-    return Store(Path(results) / "runs", complete_settings)
+    """The store of runs in a results folder, one for all who ask: reading it takes seconds."""
+    return _store(Path(results).absolute() / "runs")
+
+
+@functools.cache
+def _store(folder):
+    return Store(folder, complete_settings)
 
 
 def open_repeated(results, name):
@@ -96,6 +102,9 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
     yield from fill(store, runs, make, n_jobs=n_jobs, before=keep_arrays, done=_is_done)
 
 
+_INDEXED = weakref.WeakKeyDictionary()
+
+
 def index(store):
     """The records of a store by data set, method, settings and seed: found without the data.
 
@@ -104,8 +113,11 @@ def index(store):
     ValueError
         If two records differ in nothing but the data that went under one name.
     """
-    by_name = {}
-    for record in store.records.values():
+    records, by_name = _INDEXED.get(store, (None, {}))
+    if records is store.records:  # another object once something changed
+        return by_name
+    records, by_name = store.records, {}
+    for record in records.values():
         name = run_name(*(record[part] for part in ("dataset", "method", "settings", "seed")))
         other = by_name.setdefault(name, record)
         if other["data"] != record["data"]:
@@ -113,6 +125,7 @@ def index(store):
                 f"{store.folder} has runs of two different data sets named {record['dataset']!r}: "
                 "remove the lines of one, or keep it in another results folder"
             )
+    _INDEXED[store] = records, by_name
     return by_name
 
 

@@ -5,7 +5,7 @@
 
 import json
 
-from experiments import evidence, records, studies
+from experiments import evidence, level_choice, records, studies
 
 FILE = records.RESULTS / "repair.json"
 #: What "Your own data" shows beside CLOSED_FORM by kind of data.
@@ -16,6 +16,15 @@ GROUPS = {
     "looked at": [name for name in studies.NINE if name not in studies.DEVELOPMENT],
     "touched once": studies.NEW,
 }
+
+
+def of_levels():
+    """What 0.3.0 gains with one level or two in place of three: means and half widths by group."""
+    seeds, scores = level_choice.of_fewer_levels(records.open_store().refresh())
+    gains = level_choice.gains_over(
+        scores, level_choice.AFTER, said=lambda *both: [round(x, 4) for x in both]
+    )
+    return {"seeds": len(seeds), "gains": gains.to_dict("index")}
 
 
 def tables(runs):
@@ -34,10 +43,14 @@ def tables(runs):
     revised, dated = runs["revised"], runs["closed form, 2026-11"]
     curves = records.curves(revised)
     curves = curves[(curves.epoch % 10 == 1) | (curves.epoch == 120)]  # some have no others
-    held = evidence.scores_of(runs, ("AGC", "REVISED"), studies.HELD_OUT)
+    held = evidence.scores_of(runs, (evidence.CLOSED, "REVISED"), studies.HELD_OUT)
     sets = {"never scored": studies.NEVER_SCORED, "held out": studies.HELD_OUT}
-    pairs = (("AGC", "best single"), ("REVISED", "best single"), ("AGC", "REVISED"))
-    every = evidence.scores_of(runs, ("AGC", LEIDEN), studies.EVERY)
+    pairs = (
+        (evidence.CLOSED, "best single"),
+        ("REVISED", "best single"),
+        (evidence.CLOSED, "REVISED"),
+    )
+    every = evidence.scores_of(runs, (evidence.CLOSED, LEIDEN), studies.EVERY)
     kinds = evidence.by_kind(studies.EVERY)
     beside = {name: evidence.gains(every, name, groups=kinds) for name in (KMEANS, LEIDEN)}
     switched = evidence.over_datasets(runs["switches"], revised)
@@ -45,7 +58,7 @@ def tables(runs):
     by_set = evidence.by_variant(runs["closed form, parts"], dated).iloc[:, :-4]
     return {
         "groups": {name: list(names) for name, names in GROUPS.items()},
-        "scores": {m: _plain(scores[m]) for m in ("AGC", "REVISED", "best single")},
+        "scores": {m: _plain(scores[m]) for m in (evidence.CLOSED, "REVISED", "best single")},
         "curves": {
             "mean cosine": 1 - curves.one_minus_cosine.min(),
             "empty anchors": curves.empty_anchors.max(),
@@ -62,6 +75,7 @@ def tables(runs):
         "robustness": robust.round(4).to_dict(),
         "parts": _plain(evidence.by_part(runs["closed form, parts"], dated)),
         "parts by set": _plain(by_set),
+        "levels": of_levels(),
         "constants": _plain(evidence.by_part(runs["closed form, constants"], dated)),
     }
 

@@ -180,6 +180,8 @@ def _in_fields_of_today(settings):
         settings["level_weight"] = "halves"
     elif settings.get("levels") == "all" and weight != "equal":
         settings["retired"] = f"scaled weight {weight}"
+    if settings.get("columns") == "centred":  # columns without their means, in their own units
+        settings |= {"columns": "given", "retired": "columns centred"}
     return settings
 
 

@@ -34,7 +34,7 @@ from dmac.recipes import (
     REVISED,
 )
 from experiments import compare, evidence, field, figures, libraries, records
-from experiments.evidence import BEFORE, CLOSED, DATED
+from experiments.evidence import DATED
 from experiments.run import (
     BASELINES,
     SUGGESTED,
@@ -44,7 +44,7 @@ from experiments.run import (
     run_name,
     settings_of,
 )
-from experiments.studies import FEW, PRETRAINED, SEEDS, Study
+from experiments.studies import CLOSED, DEFAULT, FEW, PRETRAINED, SEEDS, Study
 
 #: What is known of a sealed data set: its samples, the columns of each view, its classes, its kind,
 #: and the SHA-256 of its file's bytes; opened later, its name, what it is, and its source.
@@ -91,6 +91,11 @@ class SealedTest:
     reference: str | None
     beside: dict
 
+    @property
+    def tested(self):
+        """What tables call the default under test."""
+        return next(iter(self.recipes))
+
 
 def _read(name, *protocol):
     path = Path(__file__).with_name(f"{name}.toml")
@@ -108,7 +113,7 @@ FIRST = _read(
     {PRETRAINED.name: PRETRAINED},
 )
 SECOND = _read(
-    *("sealed2", "record_sealed_second", {CLOSED: CLOSED_FORM, BEFORE: CLOSED_FORM_0_2}),
+    *("sealed2", "record_sealed_second", {DEFAULT: CLOSED_FORM, CLOSED: CLOSED_FORM_0_2}),
     *("PCA + Leiden", {}),
 )
 TESTS = {test.name: test for test in (FIRST, SECOND)}
@@ -158,14 +163,14 @@ def studies_of(test=FIRST):
     closed = {name: _recipe(recipe) for name, recipe in test.recipes.items()}
     networks = RECIPES if test.beside else RECIPES | {PRETRAINED.name: PRETRAINED}
     plain = {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
-    sure = settings_of(test.recipes[CLOSED], of="DMAC", fits=1, sealed=True)
+    sure = settings_of(test.recipes[test.tested], of="DMAC", fits=1, sealed=True)
     count = {"candidates": CANDIDATES, "sealed": True}
     return {
         "closed form": Study(closed, every, SEEDS, pages),
         "pipelines": Study(plain | _tools(field.STANDARD), every, SEEDS, pages),
         "systems": Study(_peers(SYSTEMS), every, FEW, pages),
         "cells and bulk": Study(_tools(field.CELLS_ONLY), assays, FEW, pages),
-        _SURE: Study({CLOSED: (SURE, sure)}, every, SEEDS, pages),
+        _SURE: Study({test.tested: (SURE, sure)}, every, SEEDS, pages),
         _COUNT: Study({SUGGESTED: (SUGGESTED, count)}, every, FEW, pages),
         "recipes": Study({name: _recipe(x) for name, x in networks.items()}, every, FEW, pages),
         _TRAINED: Study(_peers(TRAINED), every, FEW, pages),
@@ -292,6 +297,11 @@ def counts(runs):
     return groups.agg(sets=("set", "nunique"), runs=("set", "size"), **sums)
 
 
+def tested_of(methods):
+    """The default under test among some methods; in the second test the one before it is, too."""
+    return DEFAULT if DEFAULT in methods else CLOSED
+
+
 def code_of(runs):
     """Which code made the stored runs: commit, SHA-256 of all modules, and the number of runs."""
     made = [run.record["code"] for run in runs if run.record is not None]
@@ -315,7 +325,8 @@ def frame_of(runs):
         ``variant``, ``dataset``, ``seed``, ``acc`` and ``nmi``.
     """
     partial = {run.variant for run in runs if run.record is None and run.study in SCORED}
-    out = {(r.variant, r.spec.dataset) for r in runs if r.failed and r.variant != CLOSED}
+    ours = tested_of({run.variant for run in runs})
+    out = {(r.variant, r.spec.dataset) for r in runs if r.failed and r.variant != ours}
     rows = []
     for run in runs:
         if run.study in SCORED and run.variant not in partial:
@@ -354,7 +365,7 @@ def differences(scores, other, related=()):
     related : sequence of sequence of str
         Groups of sets of which each counts as one, by their mean.
     """
-    both = (scores[CLOSED] - scores[other]).dropna()
+    both = (scores[tested_of(scores)] - scores[other]).dropna()
     first = {name: group[0] for group in related for name in group}
     return both.groupby([first.get(name, name) for name in both.index], sort=False).mean()
 
@@ -379,7 +390,8 @@ def against_methods(scores, related=(), beside=FIRST.beside):
         half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the sets, and the p
         values ``p acc`` and ``p nmi``.
     """
-    others = [name for name in scores.columns.unique(0) if name not in (CLOSED, *beside)]
+    ours = tested_of(scores)
+    others = [name for name in scores.columns.unique(0) if name not in (ours, *beside)]
     rows = {name: _tested(differences(scores, name, related)) for name in others}
     table = pd.DataFrame.from_dict(rows, orient="index").sort_values("acc", kind="stable")
     return table.assign(**{p: compare.holm(table[p]) for p in ("p acc", "p nmi")})
@@ -529,13 +541,13 @@ def tables(runs, test=FIRST):
     for of, groups in {"": (), ", related sets as one": test.related}.items():
         if groups or not of:
             for reference, why in references.items():
-                title = f"{CLOSED} against {reference}{why}{of}"
+                title = f"{test.tested} against {reference}{why}{of}"
                 out[title] = _in_words(by_group(scores, reference, sets, groups))
             text = _in_words(against_methods(scores, groups, test.beside))
             text.insert(1, "left out", [left_out[name] for name in text.index])
-            out[f"{CLOSED} against each method{of}"] = text
+            out[f"{test.tested} against each method{of}"] = text
     for name in [name for name in test.beside if name in scores]:
-        title = f"{CLOSED} against {name}, which the protocol does not name"
+        title = f"{test.tested} against {name}, which the protocol does not name"
         out[title] = _in_words(by_group(scores, name, sets))
     if _SURE in stored:
         sure = confidence(runs, sets)
@@ -561,8 +573,8 @@ def whole_scores(runs):
     pandas.DataFrame or None
         Of `scores_of`.
     """
-    frame = frame_of(runs)
-    return scores_of(frame) if {CLOSED, *PIPELINES} <= set(frame.variant) else None
+    frame, ours = frame_of(runs), tested_of({run.variant for run in runs})
+    return scores_of(frame) if {ours, *PIPELINES} <= set(frame.variant) else None
 
 
 def score_tables(runs, sets=SETS):
@@ -589,10 +601,10 @@ def plot_by_set(runs, sets=SETS):
     scores, frame = whole_scores(runs), frame_of(runs).dropna()
     if scores is None:
         return None
-    best = best_pipeline(scores)
+    best, ours = best_pipeline(scores), tested_of(scores)
     frame["dataset"] = frame.dataset.map(titles(sets))
     panels = {
-        name: {f"{CLOSED} minus {best}": compare.paired_differences(frame, CLOSED, best, metric)}
+        name: {f"{ours} minus {best}": compare.paired_differences(frame, ours, best, metric)}
         for metric, name in _METRICS.items()
     }
     return figures.plot_forest(panels, over=["all"], label="difference, points")
@@ -609,7 +621,7 @@ def plot_by_method(runs, beside=FIRST.beside):
     table, panels = against_methods(scores, (), beside), {}
     for metric, name in _METRICS.items():
         columns = {metric: "mean", f"±{metric}": "half", f"p {metric}": "p"}
-        panels[name] = {f"{CLOSED} minus each": table.rename(columns=columns)}
+        panels[name] = {f"{tested_of(scores)} minus each": table.rename(columns=columns)}
     return figures.plot_forest(panels, label="difference, points")
 
 

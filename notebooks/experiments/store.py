@@ -132,7 +132,10 @@ class Store:
                 f"{where} was changed: its key is {str(written)[:12]}…, its contents have "
                 f"{key[:12]}…; remove the line, and its run is made again"
             )
-        record["settings"] = self._complete(record["method"], record["settings"])
+        settings = self._complete(record["method"], record["settings"])
+        if settings == record["settings"]:
+            return key, record
+        record["settings"] = settings
         return key_of(record), record
 
     def append(self, record, file):

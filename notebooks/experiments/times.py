@@ -11,6 +11,7 @@ from dmac.data.datasets import title_of
 from experiments.bench.epochs import SYSTEMS
 from experiments.compare import growth_exponent
 from experiments.figures import MARKERS
+from experiments.studies import CLOSED, DEFAULT
 
 
 def epochs_by_system(runs, column):
@@ -104,7 +105,7 @@ def plot_fit_growth(stored):
     for number, ((name, fixed), part) in enumerate(groups):
         label = f"{name}, " + ("m = 512" if fixed else "its own m")
         line = axis.loglog(part.n, part.seconds, MARKERS[number], label=label)[0]
-        draw, least = (_draw_constants, 20_000) if name == "AGC" else (_draw_power, 1000)
+        draw, least = (_draw_constants, 20_000) if name == CLOSED else (_draw_power, 1000)
         large = part[part.n >= least]
         style = dict(color=line.get_color(), linewidth=0.8)
         last = part.iloc[-1]
@@ -119,7 +120,21 @@ def baselines_table(stored):
     """Seconds of whole fits, (numbers of samples, systems); of those that were stopped nan."""
     frame = pd.DataFrame(stored["fits"])
     table = frame.pivot(index="n", columns="system", values="seconds")
-    return table[sorted(frame.system.unique(), key="AGC".__ne__)]  # ours first
+    return table[sorted(frame.system.unique(), key=CLOSED.__ne__)]  # ours first
+
+
+def levels_table(stored):
+    """Three levels beside two: seconds of the processor, medians; ratios in a turn; peak GB."""
+    frame = pd.DataFrame(stored["fits"])
+    by = frame.pivot(index=["n", "turn"], columns="recipe")
+    of = by.groupby("n").median()[["processor_seconds", "peak_gb"]]
+    ratio = by.processor_seconds[DEFAULT] / by.processor_seconds[CLOSED]
+    columns = {
+        **{f"{name}, s": of["processor_seconds", name] for name in (CLOSED, DEFAULT)},
+        "ratio": ratio.groupby("n").median(),
+        **{f"{name}, GB": of["peak_gb", name] for name in (CLOSED, DEFAULT)},
+    }
+    return pd.DataFrame(columns)
 
 
 def plot_baselines(stored):
@@ -132,7 +147,7 @@ def plot_baselines(stored):
     return figure
 
 
-def constants(stored, recipe="AGC", above=20_000):
+def constants(stored, recipe=CLOSED, above=20_000):
     """What one more sample costs on a fixed number of anchors, and what there is without any.
 
     Seconds of a fit or an epoch, and GB: two pairs, by least squares above some samples.

@@ -35,12 +35,13 @@ def test_samples_that_lack_a_view_are_compared_in_the_others(generator):
     x = torch.randn(60, 6, generator=generator, dtype=torch.float64)  # the last one is a ballot
     x[:20, :2] = 0
     x[20:23, :5] = 0
-    sets, factor = draw_sets(x, 3, 12, 1, 3, generator, widths=(2, 3))
+    present = np.column_stack([np.arange(60) >= 23, ~np.isin(np.arange(60), (20, 21, 22))])
+    sets, factor = draw_sets(x, 3, 12, 1, 3, generator, (2, 3), present)
     dense = factor.toarray()
     # By hand: nearest anchors of sample 0 in its second view and the ballot.
     d2 = (x[0, 2:] - sets.u[0][:, 2:]).square().sum(1)
     np.testing.assert_array_equal(np.flatnonzero(dense[0, :12]), np.sort(d2.argsort()[:3].numpy()))
-    np.testing.assert_allclose(rows_on(sets, x, 3).toarray(), dense, atol=1e-12)
+    np.testing.assert_allclose(rows_on(sets, x, 3, present).toarray(), dense, atol=1e-12)
     graph = AveragedGraph(factor)
     np.testing.assert_allclose(graph.shares, np.r_[np.ones(20), np.zeros(3), np.ones(37)])
 
@@ -50,7 +51,8 @@ def test_anchors_are_at_most_half_of_enough_whole_samples(whole, m, generator):
     """With fewer than 2 (k + 1) = 8 of them zeros are values, and every sample counts."""
     x = torch.randn(30, 4, generator=generator, dtype=torch.float64)
     x[whole:, :2] = 0
-    sets, factor = draw_sets(x, 2, 8, 1, 3, generator, widths=(2, 2))
+    present = np.column_stack([np.arange(30) < whole, np.ones(30, bool)])
+    sets, factor = draw_sets(x, 2, 8, 1, 3, generator, (2, 2), present)
     assert sets.widths == (() if whole < 8 else (2, 2)) and sets.u.shape[1] == m
     assert ((sets.u[:, :, :2] == 0).all(2).sum() == 0) == (whole >= 8)
     np.testing.assert_allclose(AveragedGraph(factor).shares, 1)
@@ -58,7 +60,7 @@ def test_anchors_are_at_most_half_of_enough_whole_samples(whole, m, generator):
 
 def test_new_samples_may_lack_views_that_all_fitted_ones_have(x, generator):
     sets, _ = draw_sets(x, 2, M, 1, K, generator, widths=(x.shape[1],))
-    rows = rows_on(sets, torch.cat([0 * x[:1], x[1:3]]), K).toarray()
+    rows = rows_on(sets, x[:3], K, np.array([[False], [True], [True]])).toarray()
     assert rows.any(1).tolist() == [False, True, True]
 
 

@@ -80,8 +80,8 @@ def test_eigenpairs_where_blocks_do_not_know_all_samples(generator, solver):
     x = torch.randn(90, 5, generator=generator, dtype=torch.float64)
     x[:20, :2] = 0
     found = [
-        draw_sets(x[:, :2], 2, 15, 1, 4, generator, widths=(2,))[1],
-        draw_sets(x[:, 2:], 2, 15, 1, 4, generator, widths=(3,))[1],
+        draw_sets(x[:, :2], 2, 15, 1, 4, generator, (2,), np.arange(90)[:, None] >= 20)[1],
+        draw_sets(x[:, 2:], 2, 15, 1, 4, generator, (3,))[1],
     ]
     graph = AveragedGraph(average(found, [1, 3]))
     np.testing.assert_allclose(graph.shares, np.r_[np.full(20, 0.75), np.ones(70)])

@@ -14,18 +14,21 @@ from dmac.agc.blocks import (
     side_by_side,
     single_view_blocks,
 )
+from dmac.data.levels import LEVELS
 from dmac.recipes import CLOSED_FORM_0_2
 
 WIDTHS = [(2, 3), (1, 4), (2, 2)]
 SPREADS = [0.9, 0.3, 0.6]
 
 
-def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0):
+def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0, levels="both"):
     """What pipelines know, where halves of the columns tell each other so far of unit rows."""
     return [
         SimpleNamespace(
+            levels=LEVELS[levels],
             widths_=width,
             spread_=s,
+            measured_=False,
             weights_={"whitened": told, "plain": told * s, "scaled": s / 2},
         )
         for width, s in zip(widths, spreads)
@@ -89,15 +92,15 @@ def test_kinds_can_be_left_out(generator):
     assert [(b.level, b.view) for b in joint] == [("whitened", None), ("plain", None)]
     own = blocks_of(x, fitted(), recipe(blocks="views"))
     assert len(own) == 6 and not any(b.view is None for b in own)
-    whole = fitted([(sum(w),) for w in WIDTHS])
     for level in ("whitened", "plain", "scaled"):
-        assert blocks_of(x, whole, recipe(levels=level))[0].level == level
+        whole = fitted([(sum(w),) for w in WIDTHS], levels=level)
+        assert blocks_of(x, whole, recipe())[0].level == level
 
 
 def test_scaled_blocks_come_last_and_weigh_the_shares_of_their_directions(generator):
     x = [torch.cat([one, one[:, :2]], 1) for one in block_views(generator)]
-    pipelines = fitted([(*w, 2) for w in WIDTHS])
-    blocks = blocks_of(x, pipelines, recipe(levels="all"))
+    pipelines = fitted([(*w, 2) for w in WIDTHS], levels="all")
+    blocks = blocks_of(x, pipelines, recipe())
     assert [b.level for b in blocks[8:]] == 4 * ["scaled"]
     expected = [np.mean(SPREADS) / 2, *(s / 6 for s in SPREADS)]
     assert [b.weight for b in blocks[8:]] == pytest.approx(expected)
@@ -127,3 +130,15 @@ def test_distances_beside_a_ballot_add_up(generator):
     assert both.dtype == x.dtype
     added = torch.cdist(x, x) ** 2 + torch.cdist(*2 * [torch.as_tensor(rows).float()]) ** 2
     torch.testing.assert_close(torch.cdist(both, both) ** 2, added)
+
+
+def test_a_sample_is_in_no_block_of_a_level_that_loses_its_row(generator):
+    x, present = block_views(generator), np.ones((7, 3), bool)
+    present[0, 1] = False
+    x[2][1, : WIDTHS[2][0]] = 0  # at the first level
+    blocks = blocks_of(x, fitted(), recipe(), present=present)
+    for of_level, lost in ((blocks[:4], [[0, 1], [1, 2]]), (blocks[4:], [[0, 1]])):
+        joint, *own = (block.present for block in of_level)
+        np.testing.assert_array_equal(joint, np.hstack(own))
+        assert np.argwhere(~joint).tolist() == lost
+    assert all(block.present is None for block in blocks_of(x, fitted(), recipe()))

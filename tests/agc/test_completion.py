@@ -15,13 +15,12 @@ from sklearn.metrics import adjusted_rand_score
 
 import dmac
 from dmac.agc.completion import (
+    Completion,
     fill_in,
     fit_completion,
     is_needed,
-    present_views,
     ridge_map,
     shrunken_svd,
-    silent_views,
     warn_of_patterns,
     with_graphs,
 )
@@ -123,13 +122,15 @@ def test_what_is_there_stays_as_it_is(zeroed, present):
         assert (before[~there] == 0).all()
 
 
-def test_which_views_a_sample_has(zeroed, present):
-    views = [*zeroed, torch.zeros(60, 2)]
-    assert silent_views(views).tolist() == [False, False, False, True]
-    np.testing.assert_array_equal(present_views(views), np.insert(present, 3, True, axis=1))
-    # Of new samples the fit says which views are silent: these lack the first one.
-    new = [torch.zeros(2, 4), *(torch.ones(2, 3),) * 2, torch.zeros(2, 2)]
-    np.testing.assert_array_equal(present_views(new, silent_views(views))[0], [False, *[True] * 3])
+def test_a_view_that_no_fitted_sample_has_counts_as_present(zeroed, present):
+    views, phi = [*zeroed, torch.ones(60, 2).double()], np.ones((60, 1))
+    silent = np.array([False, False, False, True])
+    known = np.insert(present, 3, True, axis=1)
+    found = fit_completion([*zeroed, 0 * views[3]], (*WIDTHS, 2), known, phi, 2)
+    made = Completion(np.ones(1), np.ones((1, 1)), *found, ~silent, silent)
+    filled = made.filled(views, np.insert(present, 3, False, axis=1), phi)
+    torch.testing.assert_close(filled[3], views[3], rtol=0, atol=0)
+    assert all(x.any(1).all() for x in filled)
 
 
 def test_it_begins_where_fewer_than_half_of_the_samples_are_whole():

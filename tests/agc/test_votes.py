@@ -72,8 +72,8 @@ def test_stability_is_that_of_its_definition_with_samples_by_their_shares(genera
     x = torch.randn(50, 4, generator=generator)
     x[:15, :2] = 0
     factors = [
-        draw_sets(x[:, :2], 2, 12, 1, 3, generator, widths=(2,))[1],
-        draw_sets(x[:, 2:], 2, 12, 1, 3, generator, widths=(2,))[1],
+        draw_sets(x[:, :2], 2, 12, 1, 3, generator, (2,), np.arange(50)[:, None] >= 15)[1],
+        draw_sets(x[:, 2:], 2, 12, 1, 3, generator, (2,))[1],
     ]
     graph = AveragedGraph(average(factors, [1, 1]))
     labels = np.arange(50) % 3

@@ -81,7 +81,7 @@ def test_fit_and_transform_take_that_number(two_threads, monkeypatch):
         counts, model = [], dmac.DMAC(3, SHORT, random_state=0)
         model.fit(views, callback=lambda *_: counts.append(torch.get_num_threads()))
         embed = model.model_.embed_new
-        model.model_.embed_new = lambda x: counts.append(torch.get_num_threads()) or embed(x)
+        model.model_.embed_new = lambda *x: counts.append(torch.get_num_threads()) or embed(*x)
         model.predict(views)
         assert counts == [number] * 4
     assert torch.get_num_threads() == 2

@@ -64,7 +64,7 @@ def test_what_needs_no_order_is_handed_on():
         [array, array],
     ):
         found = lined_up(as_named(views))
-        assert all(a.values is b and a.lacking is None for a, b in zip(found, views))
+        assert all(a.values is b and a.present is None for a, b in zip(found, views))
 
 
 def test_sparse_and_nullable_columns_stay_what_they_are():

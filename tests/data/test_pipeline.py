@@ -212,27 +212,12 @@ def test_restored_pipeline_is_the_same_to_the_last_bit(x, r):
     assert stored(again).keys() == stored(pipeline).keys()
 
 
-@pytest.mark.parametrize("columns", ["centred", "standardised"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_centred_or_standardised_by_those_that_have_the_view(columns, kind, fit):
-    x = signed() * 10.0 ** np.arange(9) + 5
-    x[[3, 7]] = 0
-    present, pipeline = x.any(1), ViewPipeline(columns=columns)
-    if kind == "sparse" and columns == "centred":
-        with pytest.raises(ValueError, match="a view is sparse, and would not be with its means"):
-            fit(pipeline, x, kind)
-        return
-    mean = 0 if kind == "sparse" else x[present].mean(0)
-    scale = x[present].std(0) if columns == "standardised" else 1
-    expected = np.zeros_like(x)
-    expected[present] = unit((x[present] - mean) / scale)
+def test_columns_are_standardised(kind, fit):
+    x, pipeline = signed() * 10.0 ** np.arange(9) + 5, ViewPipeline(columns="standardised")
+    mean = 0 if kind == "sparse" else x.mean(0)
+    expected = unit((x - mean) / x.std(0))
     np.testing.assert_allclose(fit(pipeline, x, kind), expected, atol=1e-12)
-    again = ViewPipeline(columns=columns).restore(stored(pipeline))
+    again = ViewPipeline(columns="standardised").restore(stored(pipeline))
     for new in (x[:5], scipy.sparse.csr_matrix(x[:5])):
         np.testing.assert_allclose(dense(again.transform(new)), expected[:5], atol=1e-12)
-
-
-def test_a_sample_that_equals_the_mean_is_there():
-    x = np.array([[1.0, 2, 0, 1, 5, 3], [3, 0, 2, 1, 5, 3], [2, 1, 1, 1, 5, 3]])
-    out = ViewPipeline(columns="standardised").fit_transform(x)
-    assert out.any(1).all() and abs(out[2]).max() < 1e-20

@@ -47,7 +47,7 @@ def test_what_is_read(case, tmp_path):
         "names": [x.name for x in views],
         "samples": views[0].samples,
         "features": [x.features for x in views],
-        "lacking": [int(0 if x.lacking is None else x.lacking.sum()) for x in views],
+        "lacking": [int(0 if x.present is None else (~x.present).sum()) for x in views],
         "known": found.known,
         "classes": None if found.labels is None else found.labels.tolist(),
     }
@@ -280,7 +280,7 @@ def test_cells_that_lack_a_modality_have_zeros_there(names, sparse, write_mudata
     assert found.views[0].samples == [f"cell {i}" for i in range(N)]
     np.testing.assert_array_equal(found.labels, CLASSES)
     lacking = np.arange(N) < 2
-    assert found.views[0].lacking is None and found.views[1].lacking.tolist() == lacking.tolist()
+    assert found.views[0].present is None and found.views[1].present.tolist() == (~lacking).tolist()
     for x, expected in zip(checked, (VIEWS[0], np.where(lacking[:, None], 0, VIEWS[1]))):
         assert scipy.sparse.issparse(x) == sparse
         np.testing.assert_array_equal(x.toarray() if sparse else x, expected)

@@ -7,7 +7,7 @@ import torch
 
 from dmac.data import source
 from dmac.data.checks import as_views, is_on_disk
-from dmac.data.digest import digest
+from dmac.data.source import digest
 
 
 def views():

@@ -20,7 +20,7 @@ from dmac.anchors import anchor_learning_loss
 from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from experiments import provenance, records
+from experiments import provenance, records, times
 from experiments.bench import (
     baselines,
     device,
@@ -28,6 +28,7 @@ from experiments.bench import (
     fits,
     growth,
     lacking,
+    levels,
     parts,
     rare_groups,
     samples,
@@ -222,10 +223,20 @@ def test_half_of_the_views_are_filled_in_by_the_closed_form_alone(tmp_path):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_fits_are_timed_beside_k_means(tmp_path, capsys):
     found = pd.DataFrame(made("baselines", tmp_path, baselines.jobs(sizes=[600]))["fits"])
-    ours = ["AGC", "k-means, one start", "k-means, ten starts", "MiniBatchKMeans"]
+    ours = ["AGC 0.2.0", "k-means, one start", "k-means, ten starts", "MiniBatchKMeans"]
     assert found.system.tolist()[:4] == ours and (found.acc > 0.5).all() and found.acc[0] == 1
     assert (found.seconds > 0).all() and (found.peak_gb > 0.1).all()
     assert ("PCA + Leiden is not measured" in capsys.readouterr().out) == (len(found) == 4)
+
+
+def test_three_levels_are_timed_beside_two_in_turn(tmp_path):
+    found = made("levels", tmp_path, levels.jobs(sizes=[600], turns=1))
+    two, three = found["fits"]
+    assert [one["recipe"] for one in (two, three)] == ["AGC 0.2.0", "AGC 0.3.0"]
+    assert two["acc"] == three["acc"] == 1 and two["peak_gb"] > 0.1
+    table = times.levels_table(found).loc[600]
+    assert table["AGC 0.3.0, s"] == three["processor_seconds"]
+    assert table.ratio == three["processor_seconds"] / two["processor_seconds"]
 
 
 def test_a_stored_row_about_a_small_group_comes_out_again():
@@ -248,7 +259,7 @@ BLOCKED = {
 
 def test_scores_are_means_over_seeds(monkeypatch):
     few = dataclasses.replace(REVISED, epochs=2, anchor_sets=2)
-    monkeypatch.setattr(device, "get_recipe", lambda name: few)
+    monkeypatch.setitem(device.OURS, "REVISED", few)
     means = device.score_means("REVISED", "mfeat", device="cpu", seeds=2, every=20)
     assert means["n"] == 100 and means["seeds"] == 2
     data = dmac.load("mfeat")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dmac
-from dmac.recipes import CLOSED_FORM_0_2
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import level_choice, records
 from experiments.row_lengths import BY_LENGTH
 from experiments.run import recipe_of, run_name
@@ -15,7 +15,7 @@ def scores(**means):
     """Scores of all sets, the same on each but for a little that is shared."""
     noise = np.random.default_rng(0).normal(0, 1, len(level_choice.SETS))
     columns = {name: mean + i * 0.1 * noise for i, (name, mean) in enumerate(means.items())}
-    return pd.DataFrame({"0.2.0": 50.0} | columns, index=list(level_choice.SETS))
+    return pd.DataFrame({level_choice.BEFORE: 50.0} | columns, index=list(level_choice.SETS))
 
 
 def test_the_simplest_is_taken_that_no_other_beats_by_its_interval():
@@ -28,16 +28,16 @@ def test_the_simplest_is_taken_that_no_other_beats_by_its_interval():
 
 def test_sets_with_the_same_samples_count_once():
     frame = scores(one=50.0)
-    mean, _ = level_choice.gain(frame, "one", "0.2.0")
+    mean, _ = level_choice.gain(frame, "one", level_choice.BEFORE)
     frame.loc["Wiki", "one"] += 9
-    moved, _ = level_choice.gain(frame, "one", "0.2.0")
+    moved, _ = level_choice.gain(frame, "one", level_choice.BEFORE)
     assert moved - mean == pytest.approx(9 / 2 / 98)
 
 
 def test_details_are_asked_for_beside_the_weight_that_was_chosen(monkeypatch, tmp_path):
     store = records.open_store(tmp_path)
     first = level_choice.asked(store)
-    assert len(first) == 2 * (100 * 6 + 34 * 2) and {s.seed for s in first} == {1, 2}
+    assert len(first) == 2 * (100 * (6 + 6) + 34 * 2) and {s.seed for s in first} == {1, 2}
     monkeypatch.setattr(level_choice, "chosen_weight", lambda _: "halves")
     recipes = [recipe_of(s.settings) for s in level_choice.asked(store)[::100][:14]]
     chosen = [r for r in recipes if r.level_weight == "halves"]
@@ -54,7 +54,7 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     table = level_choice.by_kind(frame, level_choice.WEIGHTS)
     assert table.n.sum() == 100 and set(table.choice) == {"halves"}
     assert (table.gain > 1).all()
-    assert list(level_choice.against_before(frame).columns) == [
+    assert list(level_choice.gains_over(frame).columns) == [
         "34 of the test",
         "66 of the book",
         "all",
@@ -68,7 +68,26 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     }
     monkeypatch.setattr(records, "index", lambda _: made)
     found = level_choice.scores_of(None)
-    assert list(found) == ["0.2.0"] and (found == 40).all(axis=None)
+    assert list(found) == [level_choice.BEFORE] and (found == 40).all(axis=None)
+
+
+def test_fewer_levels_are_shown_by_the_seeds_that_are_whole(monkeypatch):
+    changes = [{}, *level_choice.FEWER_LEVELS.values()]
+    names = [
+        run_name(x, *level_choice._run(one, CLOSED_FORM), seed)
+        for seed in level_choice.SEEDS
+        for one in changes
+        for x in level_choice.SETS
+    ]
+    made = {name: {"scores": {"acc": 0.5, "nmi": 0.3}} for name in names}
+    assert len(made) == 2 * 7 * 100
+    for n, seeds, shown in ((1400, (1, 2), 7), (1399, (1,), 7), (699, (1,), 6)):
+        some = dict(list(made.items())[:n])
+        monkeypatch.setattr(records, "index", lambda _, some=some: some)
+        found, scores = level_choice.of_fewer_levels(None)
+        assert found == seeds and len(scores.columns) == shown
+    table = level_choice.gains_over(scores, level_choice.AFTER)
+    assert list(table.index) == list(level_choice.FEWER_LEVELS)[:5]
 
 
 @pytest.mark.parametrize("n_views", [1, 2])

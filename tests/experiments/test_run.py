@@ -264,6 +264,8 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
     assert runs.complete_settings("DMAC", old) == now
     other = runs.complete_settings("DMAC", old | {"scaled_weight": "rank"})
     assert other == now | {"level_weight": "spread", "retired": "scaled weight rank"}
+    other = runs.complete_settings("DMAC", now | {"columns": "centred"})
+    assert other == now | {"retired": "columns centred"}
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):

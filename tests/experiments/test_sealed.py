@@ -51,10 +51,11 @@ def test_the_second_test_has_other_sets_and_the_recipe_of_0_2_0_beside_the_defau
     assert len(hashes) == 74 and all(re.fullmatch("[0-9a-f]{64}", x) for x in hashes)
     assert not any(about.name or about.source for about in second.sets.values())
     first, listed = sealed.studies_of(), sealed.studies_of(second)
-    assert listed["closed form"].variants[sealed.CLOSED][1] == runs.settings_of(
-        CLOSED_FORM, sealed=True
-    )
-    assert list(listed["closed form"].variants) == [sealed.CLOSED, "AGC of 0.2.0"]
+    both = {"AGC 0.3.0": CLOSED_FORM, "AGC 0.2.0": CLOSED_FORM_0_2}
+    assert listed["closed form"].variants == {
+        name: ("DMAC", runs.settings_of(recipe, sealed=True)) for name, recipe in both.items()
+    }
+    assert list(listed["how sure"].variants) == [second.tested] == ["AGC 0.3.0"]
     assert second.reference in sealed.PIPELINES and sealed.FIRST.reference is None
     assert set(listed["recipes"].variants) == {*first["recipes"].variants, *sealed.FIRST.beside}
     for name in ("pipelines", "systems", "trained systems", "cells and bulk"):
@@ -376,7 +377,8 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     for name, value in (("RECIPES", {"RELEASED": short}), ("SEEDS", 2), ("FEW", 2)):
         monkeypatch.setattr(sealed, name, value)
     store, small = records.open_store(tmp_path), {k: stand_ins.sets[k] for k in ("S01", "S02")}
-    small = dataclasses.replace(stand_ins, sets=small)
+    brief = {k: dataclasses.replace(x, pretrain_epochs=1) for k, x in stand_ins.beside.items()}
+    small = dataclasses.replace(stand_ins, sets=small, beside=brief)
     done = list(sealed.make(store, small))
     listed = sealed.asked(store.refresh(), small)
     assert len(done) == len(listed) and all(run.record is not None for run in listed)

@@ -10,7 +10,7 @@ import dmac
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
 from dmac.compute.distances import squared_distances
 from dmac.estimators import estimator_of
-from dmac.recipes import CLOSED_FORM_0_2, CLOSED_FORM_2026_11, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2, CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.sampling import embedding_draw
 from experiments.ideas import network_ideas, spectral_ideas
 from experiments.ideas.level_ideas import LevelIdea, NormalScores
@@ -63,6 +63,16 @@ def test_normal_scores_know_the_order_of_a_column_and_no_more(small_views):
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
     x, y = (NormalScores().fit(one).transform(one) for one in (views[0], np.exp(views[0])))
     np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+def test_a_level_that_is_left_out_is_in_no_block_and_placed_without(small_views, saved):
+    views, classes = small_views
+    recipe = LevelIdea(**vars(CLOSED_FORM) | dict(without="plain"))
+    model = dmac.AnchorGraphClustering(3, recipe, random_state=0, device="cpu").fit(views)
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+    assert {p.levels for p in model.model_.pipelines} == {("whitened", "scaled")}
+    assert len(model.model_.stages[0].base) == 2 * (1 + len(views))
+    check_saved(model, saved(model), views)
 
 
 @pytest.mark.parametrize("name", NETWORK)

@@ -94,10 +94,10 @@ def test_views_on_disk_give_what_those_in_memory_give(kind, on_disk, monkeypatch
 
 def test_a_part_and_blocks_are_all_that_is_read_of_a_view_in_memory(monkeypatch):
     monkeypatch.setattr(source, "_NUMBERS", 800)
-    original = source.ArrayView.read
-    with patch.object(source.ArrayView, "read", autospec=True, side_effect=original) as read:
+    original = source.ArrayView.part
+    with patch.object(source.ArrayView, "part", autospec=True, side_effect=original) as read:
         fit(planted()[0])
-    slices = [rows for (_, rows), _ in read.call_args_list]
+    slices = [rows for (_, rows), _ in read.call_args_list if isinstance(rows, slice)]
     assert max(rows.stop - rows.start for rows in slices) <= 800 // 3
 
 
@@ -150,8 +150,9 @@ def test_samples_without_any_view_and_entries_that_lack_are_refused_before_the_f
 def of_whole_and_part(x, order):
     """The pipelines of a view that is fitted, and of one of which some samples are."""
     whole, part = (LevelPipeline(True, "all", 3, 0.03, 4) for _ in range(2))
-    whole.fit_transform(x)
-    prepare(as_views([x]), [part], order, torch.device("cpu"), torch.float64)
+    (view,) = as_views([x])
+    whole.fit_part(view)
+    prepare([view], [part], order, torch.device("cpu"), torch.float64)
     return whole, part
 
 
@@ -197,18 +198,22 @@ def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, generat
         torch.float64,
     )
     outcome = SpectralSolver(recipe).solve(prepared, plan, generator)
-    model, z = outcome.model, outcome.model.embed_new(prepared.views)[0]
+    model, z = outcome.model, outcome.model.embed_new(prepared.views, prepared.present)[0]
     assert len(model.stages) == 1 + votes
     monkeypatch.setattr("dmac.agc.model._LINEAR", 0.0)
     few = model.of_part(prepared.views, outcome.z)
     (stage,) = few.stages
     assert not stage.ballots and [len(s.u) for s in stage.base] == 3 * [2] + 9 * [1]
-    assert (few.embed_new(prepared.views)[0] * z).sum(1).mean() > 0.9
+    assert (few.embed_new(prepared.views, prepared.present)[0] * z).sum(1).mean() > 0.9
     # Every graph keeps the constant vector, and that without votes is a third of a graph with two.
     constant = (3 if votes else 1) ** -0.5 / 150**0.5
-    np.testing.assert_allclose(few.samples(prepared.views)[2][:, 0], constant, rtol=1e-6)
+    np.testing.assert_allclose(
+        few.samples(prepared.views, prepared.present)[2][:, 0], constant, rtol=1e-6
+    )
     monkeypatch.setattr("dmac.agc.model._FEWER", 1)
-    all_sets = model.of_part(prepared.views, outcome.z).embed_new(prepared.views)[0]
+    all_sets = model.of_part(prepared.views, outcome.z).embed_new(prepared.views, prepared.present)[
+        0
+    ]
     assert (all_sets * z).sum(1).mean() > (0.95 if votes else 1 - 1e-12)
 
 

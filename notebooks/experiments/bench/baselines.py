@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
 import dmac
+from dmac.recipes import CLOSED_FORM_0_2
 from experiments import field, libraries, provenance
 from experiments.bench.measuring import Job, alone, timed
 from experiments.bench.shapes import CLUSTERS, DIMS, synthetic_views
@@ -18,9 +19,9 @@ LIMIT = 1200
 TOOL = "PCA + Leiden"
 
 
-def agc(views):
-    """Anchor-graph clustering by its defaults."""
-    return dmac.AnchorGraphClustering(CLUSTERS, random_state=0, device="cpu").fit_predict(views)
+def agc(recipe, views):
+    """Anchor-graph clustering by a recipe."""
+    return dmac.AnchorGraphClustering(CLUSTERS, recipe, 0, "cpu").fit_predict(views)
 
 
 def labels_of_concatenated(estimator, views):
@@ -34,7 +35,7 @@ def of_field(views):
 
 
 SYSTEMS = {
-    "CLOSED_FORM": agc,
+    "CLOSED_FORM": functools.partial(agc, CLOSED_FORM_0_2),
     "k-means, one start": functools.partial(
         labels_of_concatenated, functools.partial(KMeans, n_init=1)
     ),
@@ -46,13 +47,13 @@ SYSTEMS = {
 }
 
 
-def fit_generated(system, n_samples):
-    """A fit of generated views in this process: seconds, ``acc`` and ``peak_gb``."""
-    SYSTEMS[system](synthetic_views(300, DIMS, CLUSTERS))  # loads what is loaded late
+def fit_generated(fit, n_samples):
+    """A function's labels of generated views, in this process: seconds, ``acc``, ``peak_gb``."""
+    fit(synthetic_views(300, DIMS, CLUSTERS))  # loads what is loaded late
     views = synthetic_views(n_samples, DIMS, CLUSTERS)
     classes = np.random.default_rng(0).integers(CLUSTERS, size=n_samples)  # as drawn there
     provenance.reset_peak_memory()
-    labels, seconds = timed(lambda: SYSTEMS[system](views))
+    labels, seconds = timed(lambda: fit(views))
     return {
         **{key: round(value, 3) for key, value in seconds.items()},
         "acc": dmac.scores(classes, labels)["acc"],
@@ -64,7 +65,7 @@ def within_limit(system, n_samples, limit=None):
     """`fit_generated` in a process of its own, which is ended after `LIMIT` seconds."""
     seconds = LIMIT if limit is None else min(limit, LIMIT)
     try:
-        return alone(fit_generated, system, n_samples, limit=seconds)
+        return alone(fit_generated, SYSTEMS[system], n_samples, limit=seconds)
     except TimeoutError:
         if seconds < LIMIT:
             raise

@@ -15,12 +15,11 @@ import numpy as np
 import dmac
 from dmac.data.datasets import DATASETS
 from dmac.estimators import CollapseWarning, estimator_of
-from dmac.recipes import get_recipe
 from dmac.views import load
 from experiments import provenance, studies
 from experiments.bench.epochs import EPOCHS_OF, epoch_seconds
 from experiments.bench.growth import fit_growing
-from experiments.bench.measuring import Job
+from experiments.bench.measuring import OURS, Job
 from experiments.bench.shapes import ANCHORS
 
 ROOT = Path(__file__).parents[3]
@@ -104,7 +103,7 @@ def score_means(recipe, dataset, *, device, seeds=3, every=1):
     """
     data = load(dataset)
     views, labels = [x[::every] for x in data.views], data.labels[::every]
-    chosen, fits = get_recipe(recipe), []
+    chosen, fits = OURS[recipe], []
     for seed in range(seeds):
         start = time.perf_counter()
         model = estimator_of(chosen)(data.n_clusters, chosen, random_state=seed, device=device)

@@ -8,9 +8,8 @@ import numpy as np
 
 import dmac
 from dmac.data.datasets import DATASETS
-from dmac.recipes import CLOSED_FORM, PUBLISHED, REVISED
 from experiments import libraries, studies
-from experiments.bench.measuring import Job, measured
+from experiments.bench.measuring import OURS, Job, measured
 from experiments.bench.shapes import synthetic_views
 from experiments.run import BASELINES, Spec, make_run, settings_of
 
@@ -25,10 +24,9 @@ def fitted_systems():
     RELEASED and the systems that train a network are not among them: with their published
     schedules a fit takes minutes to hours.
     """
-    ours = {r.name.upper(): r for r in (CLOSED_FORM, REVISED, PUBLISHED)}
     return {
         **{name: studies.COMPARISON[name] for name in BASELINES},
-        **{name: ("DMAC", settings_of(recipe)) for name, recipe in ours.items()},
+        **{x: ("DMAC", settings_of(OURS[x])) for x in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
         **studies.SHALLOW_PEERS,
         # Its default when fits were timed.
         "MSGL": studies.PEER_DEFAULTS["MSGL, n / c"].variants["MSGL, n / c"],

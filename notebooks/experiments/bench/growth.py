@@ -11,9 +11,8 @@ import torch
 
 import dmac
 from dmac.estimators import estimator_of
-from dmac.recipes import get_recipe
 from experiments import provenance
-from experiments.bench.measuring import Job, alone, timed
+from experiments.bench.measuring import OURS, Job, alone, timed
 from experiments.bench.shapes import ANCHORS, CLUSTERS, DIMS, problem, synthetic_views
 
 #: Samples of each fit, by recipe and by whether the number of anchors is fixed.
@@ -27,7 +26,7 @@ SIZES = {
 
 def recipe_with(name, n_samples, fixed):
     """A recipe, with `ANCHORS` anchors if their number is fixed, else with its own rule."""
-    recipe = get_recipe(name)
+    recipe = OURS[name]
     if not fixed:
         return recipe
     return dataclasses.replace(recipe, n_anchors=min(ANCHORS, int(recipe.anchor_share * n_samples)))
@@ -85,7 +84,7 @@ def time_on_disk(name, n_samples, threads=2, limit=None):
 
 
 def fit_profile(n_samples=1_000_000):
-    """Where the seconds of a fit of CLOSED_FORM go: ``n``, and ``parts`` by stage of its bar."""
+    """Where the seconds of a fit of AGC go: ``n``, and ``parts`` by stage of its bar."""
     stages, recipe = [], recipe_with("CLOSED_FORM", n_samples, True)
     model = dmac.AnchorGraphClustering(CLUSTERS, recipe, 0, "cpu", verbose=True)
 

@@ -11,7 +11,12 @@ from experiments import provenance
 from experiments.harness import Child
 from experiments.records import RESULTS
 from experiments.store import Store, key_of, round_floats, slug
-from experiments.studies import TITLES
+from experiments.studies import CLOSED, RECIPES
+
+#: What tables call a recipe that has another name in the store: 0.2.0's has the one of then.
+TITLES = {"CLOSED_FORM": CLOSED}
+#: Recipes by their names in the store.
+OURS = RECIPES | {name: RECIPES[title] for name, title in TITLES.items()}
 
 
 class Job:
@@ -82,7 +87,7 @@ def measured(part, folder=RESULTS, titles=TITLES):
     folder : path
         Of results, with a store of runs.
     titles : dict of str to str
-        What to call recipes, by their names.
+        What to call recipes, by their names in the store.
 
     Returns
     -------
@@ -91,7 +96,6 @@ def measured(part, folder=RESULTS, titles=TITLES):
         titles), what was found and the ``load`` of the machine; of a measurement without
         a name what was found. Under "machine" the whole of the last record.
     """
-    shown = {name.upper(): title for name, title in titles.items()}
     path, found = Path(folder) / "runs" / f"{slug(f'bench {part}')}.jsonl", {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         record = json.loads(line)
@@ -100,7 +104,7 @@ def measured(part, folder=RESULTS, titles=TITLES):
         if about:
             one = about | record["found"] | {"load": record.get("load")}
             for name in {"system", "recipe"} & one.keys():
-                one[name] = shown.get(one[name], one[name])
+                one[name] = titles.get(one[name], one[name])
             found.setdefault(of, []).append(one)
         else:
             found[of] = record["found"]

@@ -1,6 +1,6 @@
-"""A candidate of the third level: columns as normal scores in place of scaled ones.
+"""Normal scores in place of scaled columns, and three levels without one of them.
 
-The record of its choice measures it.
+The record of the third level's choice measures both.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from dmac._parameters import FLAG, choice, documented
+from dmac._parameters import FLAG, choice, documented, one_of, or_none
 from dmac.agc.solver import SpectralSolver
-from dmac.data.levels import ScaledColumns
+from dmac.data.levels import LEVELS, ScaledColumns
 from dmac.data.linalg import as_dense
 from dmac.recipes import SpectralRecipe
 
@@ -19,12 +19,15 @@ from dmac.recipes import SpectralRecipe
 @documented
 @dataclass(frozen=True)
 class LevelIdea(SpectralRecipe):
-    """A spectral recipe whose scaled level may have normal scores."""
+    """A spectral recipe whose scaled level may have normal scores, or that lacks a level."""
 
     solver: ClassVar[str] = "experiments.ideas.level_ideas:LevelIdeaSolver"
 
     normal_scores: bool = choice(
         False, FLAG, "Replace each entry by the normal quantile of its rank in the column."
+    )
+    without: str | None = choice(
+        None, or_none(one_of(*LEVELS["all"])), "A level that is left out of those of ``levels``."
     )
 
 
@@ -50,6 +53,8 @@ class LevelIdeaSolver(SpectralSolver):
 
     def plan(self, n_samples, widths, n_clusters):
         plan = super().plan(n_samples, widths, n_clusters)
-        for pipeline in plan.pipelines if self.recipe.normal_scores else ():
-            pipeline.scaled_level = NormalScores
+        for pipeline in plan.pipelines:
+            pipeline.scaled_level = NormalScores if self.recipe.normal_scores else ScaledColumns
+            kept = [level for level in pipeline.levels if level != self.recipe.without]
+            pipeline.levels = tuple(kept)
         return plan

@@ -84,17 +84,16 @@ class SpectralIdeaSolver(SpectralSolver):
             ]
             others = sum(others, start=others[0].new_zeros(())).to(like)
             others = others / others.sum(1, keepdim=True).clamp_min(1e-12)
-            whole, _ = whole_samples(block.x, block.widths, k)
+            whole, _ = whole_samples(block.x, block.widths, block.present, k)
             at = slice(None) if whole is None else whole
             targets = Targets(rows[at], shares[at], others[at])
             sets = []
             for _ in range(n_sets(block, len(fit.prepared.views), recipe, False)):
-                (draw,), widths = set_draws(
-                    block.x, 1, fit.n_anchors, recipe.anchor_iterations, k, generator, block.widths
-                )
+                about = recipe.anchor_iterations, k, generator, block.widths, block.present
+                (draw,), widths = set_draws(block.x, 1, fit.n_anchors, *about)
                 form, steps = recipe.refinement, recipe.refinement_steps
                 u = refine(block.x[at], draw()[0], k, form, targets, steps, generator)
-                sets.append((u, graph_on(block.x, u, k, widths)))
+                sets.append((u, graph_on(block.x, u, k, widths, block.present)))
             yield Drawn(block, *joined_sets(sets, widths))
 
 
