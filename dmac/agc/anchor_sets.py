@@ -206,7 +206,7 @@ def n_sets(block: Block, n_views: int, recipe: SpectralRecipe, voting: bool) -> 
 
 
 def draw_graphs(
-    blocks: Iterable[Block],
+    blocks: Sequence[Block],
     n_views: int,
     recipe: SpectralRecipe,
     n_anchors: int,
@@ -217,7 +217,7 @@ def draw_graphs(
 
     Parameters
     ----------
-    blocks : iterable of dmac.agc.blocks.Block
+    blocks : list of dmac.agc.blocks.Block
     n_views : int
         v.
     recipe : dmac.recipes.SpectralRecipe
@@ -231,17 +231,23 @@ def draw_graphs(
     list of Drawn
     """
     k, iterations = recipe.n_neighbors, 0 if voting else recipe.anchor_iterations
-    plans = []
-    for block in blocks:
-        t = n_sets(block, n_views, recipe, voting)
-        of_block = set_draws(
-            block.x, t, n_anchors, iterations, k, generator, block.widths, block.present
+    of_blocks = [
+        set_draws(
+            block.x,
+            n_sets(block, n_views, recipe, voting),
+            n_anchors,
+            iterations,
+            k,
+            generator,
+            block.widths,
+            block.present,
         )
-        plans.append((block, *of_block))
-    drawn = iter(run_in_threads([draw for _, draws, _ in plans for draw in draws]))
+        for block in blocks
+    ]
+    drawn = iter(run_in_threads([draw for draws, _ in of_blocks for draw in draws]))
     return [
         Drawn(block, *joined_sets(itertools.islice(drawn, len(draws)), widths))
-        for block, draws, widths in plans
+        for block, (draws, widths) in zip(blocks, of_blocks)
     ]
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 from dmac._types import Array, Matrix
 from dmac.compute.lanczos import leading_eigenpairs
 from dmac.compute.threads import blas_alone
+from dmac.data.linalg import signed
 
 if TYPE_CHECKING:
     from dmac.agc.anchor_sets import Drawn
@@ -132,8 +133,9 @@ class AveragedGraph:
             return reached
         # Samples first, then anchors, each sample linked with its anchors.
         ends = np.pad(self.rows.indptr, (0, m), "edge")
-        links = self.rows.data > 0, self.rows.indices + n, ends
-        links = scipy.sparse.csr_matrix(links, (n + m, n + m))
+        links = scipy.sparse.csr_matrix(
+            (self.rows.data > 0, self.rows.indices + n, ends), (n + m, n + m)
+        )
         links.eliminate_zeros()
         component = connected_components(links, directed=False)[1]
         sizes = np.bincount(component[:n], minlength=component.max() + 1)
@@ -183,7 +185,7 @@ class AveragedGraph:
                 others, u = leading_eigenpairs(product, n, more, 1e-7, rng)
         if more:
             values, leading = np.concatenate([values, others]), np.column_stack([leading, u])
-        u = leading * np.sign(np.take_along_axis(leading, np.abs(leading).argmax(0)[None], 0))
+        u = signed(leading.T).T
         keep = values > SMALLEST
         lift = np.zeros((self.rows.shape[1], count))
         lift[:, keep] = self.to_anchors((inverse * u)[:, keep]) / values[keep]

@@ -3,10 +3,10 @@ r"""What a sample lacks, filled in from what the others have: for the graphs of 
 The graph of one view needs nothing that is missing: a sample without the view has no edges there.
 The graph of all views side by side compares whole rows. Where few samples are whole, a row of zeros
 must not stand for a view that is missing, or samples would look alike because they lack the same
-views. So the
-missing rows are filled in, in closed form, by what is known of a sample: filtered eigenvectors of
-the average of the single views' graphs, and scores of a shrunken singular value decomposition that
-knows what is missing. Rows inferred from little information are short, that is, near the centre.
+views. So the missing rows are filled in, in closed form, by what is known of a sample: filtered
+eigenvectors of the average of the single views' graphs, and scores of a shrunken singular value
+decomposition that knows what is missing. Rows inferred from little information are short, that is,
+near the centre.
 
 Chapter 12 of the book derives it.
 """
@@ -25,6 +25,7 @@ from torch import Tensor
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
 from dmac.agc.blocks import in_one, patterns
+from dmac.data.linalg import signed
 from dmac.data.whitening import RowNormalizer
 
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
@@ -148,9 +149,7 @@ def shrunken_svd(
         kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MOST_KEPT)
         directions = Directions(directions.mean + shift, v, kept, widths)
         t = directions.scores(views, present)
-    v = directions.components
-    signs = np.sign(np.take_along_axis(v, abs(v).argmax(0)[None], 0))
-    return replace(directions, components=v * signs)
+    return replace(directions, components=signed(directions.components.T).T)
 
 
 def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Floats:

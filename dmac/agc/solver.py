@@ -6,7 +6,7 @@ Chapter 12 of the book derives the recipe, chapter 13 measures it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,6 @@ from dmac.compute.files import built, tree_of
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
-from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     Outcome,
     Plan,
@@ -61,9 +60,9 @@ from dmac.solvers.contract import (
     check_clusters,
 )
 
-# Where the cut is taken: what it lacks of the bound, and a little, times 1 - lambda_c, is below so
-# much of what the filter lacks, times 1 - lambda_(c+1). On the 66 data sets at hand it is 0.26 at
-# least, and 0.35 on all but one.
+# The cut replaces the filter if its gap to the Ky Fan bound (plus _LITTLE), times 1 - lambda_c, is
+# below _LACKING times the filter's gap, times 1 - lambda_(c+1). On 66 data sets the ratio is at
+# least 0.26, and at least 0.35 on all but one.
 _LACKING, _LITTLE = 0.22, 0.01
 
 # A walk on a part's graph that remembers less of where it began says nothing about a linear map. It
@@ -73,16 +72,12 @@ _MUTE = 0.01
 
 @dataclass(frozen=True)
 class Fit:
-    """What all steps of a fit need; the last five are those of `SpectralSolver.ready`.
+    """What all steps of a fit need; the last six are those of `SpectralSolver.ready`.
 
     Attributes
     ----------
-    recipe : dmac.recipes.SpectralRecipe
     prepared : dmac.solvers.contract.Prepared
-    n_clusters : int
-        c.
-    n_anchors : int
-        m.
+    plan : dmac.solvers.contract.Plan
     generator : torch.Generator
         Draws all that is random, step after step.
     views : list of v tensors of shape (n, r_a)
@@ -99,10 +94,8 @@ class Fit:
         What has filled in.
     """
 
-    recipe: SpectralRecipe
     prepared: Prepared
-    n_clusters: int
-    n_anchors: int
+    plan: Plan
     generator: torch.Generator
     views: Sequence[Tensor]
     present: Flags
@@ -111,15 +104,15 @@ class Fit:
     weights: Array | None = None
     completion: Completion | None = None
 
-    def draw(self, blocks: Iterable[Block], voting: bool = False) -> list[Drawn]:
+    def draw(self, blocks: Sequence[Block], voting: bool = False) -> list[Drawn]:
         """Anchor sets and graphs of some blocks."""
-        v = len(self.views)
-        return draw_graphs(blocks, v, self.recipe, self.n_anchors, self.generator, voting)
+        about = len(self.views), self.plan.recipe, self.plan.n_anchors, self.generator
+        return draw_graphs(blocks, *about, voting)
 
     def clustered(self, spectrum: Spectrum) -> Clustered:
         """A spectrum with the k-means of its rows."""
         seed = int(torch.randint(2**31 - 1, (), generator=self.generator))
-        found = kmeans(spectrum.z, self.n_clusters, seed, n_init=self.recipe.final_n_init)
+        found = kmeans(spectrum.z, self.plan.n_clusters, seed, n_init=self.plan.recipe.final_n_init)
         return Clustered(spectrum.stage, spectrum.u, spectrum.z, found)
 
 
@@ -188,17 +181,26 @@ class SpectralSolver(Solver):
             raise ValueError(
                 f"view_weight has {len(weights)} weights, and there are {len(widths)} views"
             )
-        most, plain = max(1, round(recipe.components * c)), recipe.plain_components
-        given = recipe.root, recipe.levels, most if recipe.components else None
-        given += recipe.whitening_ridge, plain, recipe.columns, c
-        columns = [most, plain, *[SCALED_COLUMNS] * ("scaled" in LEVELS[recipe.levels])]
+        most = max(1, round(recipe.components * c))
+        columns = [most, recipe.plain_components]
+        columns += [SCALED_COLUMNS] * ("scaled" in LEVELS[recipe.levels])
         return Plan(
             recipe=recipe,
             n_clusters=c,
             n_fitted=n,
             n_anchors=m,
             pipelines=[
-                LevelPipeline(*given, recipe.scaled_components, recipe.level_weight == "halves")
+                LevelPipeline(
+                    recipe.root,
+                    recipe.levels,
+                    most if recipe.components else None,
+                    recipe.whitening_ridge,
+                    recipe.plain_components,
+                    recipe.columns,
+                    n_clusters=c,
+                    scaled_components=recipe.scaled_components,
+                    halves=recipe.level_weight == "halves",
+                )
                 for _ in widths
             ],
             work=3 * m * sum(min(w, r) for w in widths for r in columns) * recipe.anchor_sets,
@@ -225,7 +227,7 @@ class SpectralSolver(Solver):
         """
         announce("graphs")
         fit = self.ready(prepared, plan, generator)
-        drawn = self.drawn(fit)
+        drawn = [*fit.draw(fit.blocks), *fit.single]
         announce("eigenvectors")
         graph = AveragedGraph(averaged(drawn))
         first = fit.clustered(self.eigen(fit, graph, [item.sets for item in drawn], []))
@@ -237,10 +239,8 @@ class SpectralSolver(Solver):
         recipe, views, pipelines = self.recipe, prepared.views, prepared.pipelines
         v, given, weights, completion = len(views), prepared.present, None, None
         fit = Fit(
-            recipe=recipe,
             prepared=prepared,
-            n_clusters=plan.n_clusters,
-            n_anchors=plan.n_anchors,
+            plan=plan,
             generator=generator,
             views=views,
             present=given | ~given.any(0),
@@ -276,14 +276,10 @@ class SpectralSolver(Solver):
         views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
         spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [])
         stage, phi = spectrum.stage, spectrum.z
-        fitted = fit_completion(views, widths, fit.present, phi, fit.n_clusters)
+        fitted = fit_completion(views, widths, fit.present, phi, fit.plan.n_clusters)
         silent = np.asarray(~fit.prepared.present.any(0))
         completion = Completion(stage.values, stage.lift, *fitted, enough, silent)
         return completion, completion.filled(views, fit.present, phi)
-
-    def drawn(self, fit: Fit) -> list[Drawn]:
-        """Anchor sets and graphs of all blocks."""
-        return [*fit.draw(fit.blocks), *fit.single]
 
     def eigen(
         self,
@@ -293,7 +289,7 @@ class SpectralSolver(Solver):
         ballots: list[Ballot],
     ) -> Spectrum:
         """The leading eigenvectors of a graph, weighed by the filter."""
-        recipe, c = self.recipe, fit.n_clusters
+        recipe, c = self.recipe, fit.plan.n_clusters
         values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, recipe))
         u = graph.to_samples(lift)
         return Spectrum(Stage(values, lift, base, ballots), u, filtered(u, values, c, recipe))
@@ -331,9 +327,9 @@ class SpectralSolver(Solver):
         last: Spectrum,
     ) -> tuple[Matrix, Ballot]:
         """The graph of all blocks with a ballot beside them, and what new samples need of it."""
-        recipe, c, learned = self.recipe, fit.n_clusters, None
-        if voter == "learned":
-            learned = learned_map(features, graph, c, recipe.vote_ridge)
+        recipe, c = self.recipe, fit.plan.n_clusters
+        learns = voter == "learned"
+        learned = learned_map(features, graph, c, recipe.vote_ridge) if learns else None
         said = ballot(voter, last.u, last.stage.values, features, learned, c, recipe)
         votes = fit.draw(beside(blocks, said), voting=True)
         return averaged(votes), Ballot([item.sets for item in votes], learned)
@@ -348,12 +344,12 @@ class SpectralSolver(Solver):
         last: Clustered,
     ) -> Outcome:
         """Labels of the spectrum that the guard takes, or of the cut, and the model that places."""
-        prepared, c = fit.prepared, fit.n_clusters
+        prepared, c = fit.prepared, fit.plan.n_clusters
         both = [first] if last is first else [first, last]
         taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in both])
         rare = self.rare_groups(fit, graph, first, both[taken].clusters.labels_)
         end = rare or both[taken]
-        labels, centers = end.clusters.labels_, end.clusters.cluster_centers_
+        labels = end.clusters.labels_
         v = len(prepared.views)
         model = SpectralModel(
             recipe=self.recipe,
@@ -378,6 +374,7 @@ class SpectralSolver(Solver):
         anchors = _anchor_means(graph, end.z, drawn[0].sets.u.shape[1])
         kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
         z, anchors, shares = (x.astype(kind) for x in (end.z, anchors, shares))
+        centers = end.clusters.cluster_centers_
         return Outcome(labels, z, anchors, centers, model, membership=shares)
 
     def completes(self, present: Flags) -> bool:
@@ -415,7 +412,7 @@ class SpectralSolver(Solver):
         cut is much nearer to its bound (:func:`dmac.agc.votes.association`), and a gap
         follows the eigenvectors that it takes.
         """
-        c, values = fit.n_clusters, first.stage.values
+        c, values = fit.plan.n_clusters, first.stage.values
         bound = values[1:c].sum() / (c - 1)
         before, after = 1 - values[min(c, len(values)) - 1], 1 - values[min(c, len(values) - 1)]
         most = _LACKING * after * (bound - association(graph, labels, c))

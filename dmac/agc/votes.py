@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from dmac._types import Array
+from dmac.data.linalg import signed
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import SpectralRecipe
 
@@ -167,8 +168,7 @@ def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> 
     count = min(c, len(moment))
     last = [len(moment) - count, len(moment) - 1]
     w = eigh(smoothed, moment, subset_by_index=last)[1]
-    w = w[:, ::-1]
-    return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
+    return signed(w[:, ::-1].T).T
 
 
 def association(graph: AveragedGraph, labels: Array, c: int) -> float:

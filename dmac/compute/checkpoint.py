@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import PathLike
-from dmac.compute.files import read_tensors, tensors_of, write_tensors
+from dmac.compute.files import leaves, read_tensors, tensors_of, write_tensors
 
 NAME = "checkpoint.safetensors"
 
@@ -49,17 +49,8 @@ class Progress:
         return self.stored if self.optimiser is None else self.optimiser.state_dict()
 
 
-def optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
-    """The tensors of an optimiser's state, by names that `optimiser_state` reads."""
-    return {
-        f"optimiser.{i}.{name}": torch.as_tensor(value)
-        for i, entries in state["state"].items()
-        for name, value in entries.items()
-    }
-
-
 def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The state that `optimiser_tensors` took apart; ``groups`` are its parameter groups."""
+    """The state whose entries are the `leaves` "optimiser"; ``groups`` are its parameter groups."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors_of(tensors, "optimiser").items():
         i, _, name = key.partition(".")
@@ -91,15 +82,14 @@ class Checkpoint:
         histories: Sequence[Sequence[Any]],
     ) -> None:
         """Write the state after an epoch."""
-        tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
-        tensors |= {f"source.{k}": v for k, v in source.state().items()}
-        tensors["generator"] = generator.get_state()
+        tree = {"network": network.state_dict(), "source": source.state()}
+        tree["generator"] = generator.get_state()
         numbers = {"about": self.about, "phase": phase, "epoch": progress.epoch}
         if (optimiser := progress.optimiser_state()) is not None:
             numbers["groups"] = optimiser["param_groups"]
-            tensors |= optimiser_tensors(optimiser)
+            tree["optimiser"] = optimiser["state"]
         numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
-        write_tensors(self.path, tensors, numbers)
+        write_tensors(self.path, dict(leaves(tree)), numbers)
 
     def load(self) -> dict[str, Any] | None:
         """Read what `save` wrote: a dict, or None if there is nothing yet.

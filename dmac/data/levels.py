@@ -28,7 +28,7 @@ from dmac.data.source import ArrayView, spread
 from dmac.data.whitening import Whitening
 
 # What `moments` gives: a number, (d,) and (d, d).
-Moments: TypeAlias = tuple[Any, Array, Array]
+Moments: TypeAlias = tuple[Any, ...]
 
 # Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
 _SPARSE = 0.1

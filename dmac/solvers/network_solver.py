@@ -74,7 +74,6 @@ class NetworkSolver(Solver):
         epochs = range(1, max(recipe.epochs, 1) + 1)
         check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
         most = max(1, round(recipe.components * c)) if recipe.components else None
-        given = recipe.root, most, recipe.whitening_ridge, recipe.columns
         inputs = sum(width if most is None else min(width, most) for width in widths)
         encoders = recipe.hidden_dim * (inputs + len(widths) * d)
         compared = inputs if recipe.anchor_space == "views" else len(widths) * d
@@ -83,7 +82,10 @@ class NetworkSolver(Solver):
             n_clusters=c,
             n_fitted=n,
             n_anchors=m,
-            pipelines=[ViewPipeline(*given) for _ in widths],
+            pipelines=[
+                ViewPipeline(recipe.root, most, recipe.whitening_ridge, recipe.columns)
+                for _ in widths
+            ],
             work=encoders + m * compared,
             epochs={"PretrainRecord": recipe.pretrain_epochs, "EpochRecord": recipe.epochs},
         )

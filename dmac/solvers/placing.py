@@ -92,34 +92,19 @@ def placed(
     return np.concatenate([block for _, block in sorted(blocks.items())]), present
 
 
-class _Task:
-    """What every task of `lazily` holds beside its block: the fitted model, on the processor."""
+def placed_rows(*blocks: Array, fitted: Sequence[Any], block_id: tuple[int, ...]) -> Array:
+    """A block of `lazily`, by a name that Dask shows.
 
-    def __init__(
-        self,
-        views: Sequence[Any],
-        pipelines: Sequence[Any],
-        model: Model,
-        of_block: OfBlock,
-    ) -> None:
-        self.views, self.starts = [x.without_rows() for x in views], views[0].starts
-        self.pipelines, self.model = pipelines, model
-        self.of_block = of_block
-
-    def __call__(self, number: int, *blocks: Array) -> Array:
-        start = self.starts[number]
-        with as_a_piece():
-            views = [x.block(block, start) for x, block in zip(self.views, blocks)]
-            return placed(views, self.pipelines, self.model, self.of_block)[0]
-
-
-def placed_rows(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array:
-    """A block of `lazily`, by a name that Dask shows."""
-    return task(block_id[0], *blocks)
+    ``fitted`` has the views without rows, the first row of each block, and what else places.
+    """
+    views, starts, *about = fitted
+    start = starts[block_id[0]]
+    with as_a_piece():
+        return placed([x.block(block, start) for x, block in zip(views, blocks)], *about)[0]
 
 
 def lazily(
-    views: Sequence[View],
+    views: Sequence[Any],
     pipelines: list[Any],
     model: Model,
     recipe: BaseRecipe,
@@ -133,12 +118,14 @@ def lazily(
     # From its state: a task may run where there is no such device.
     cpu, state = torch.device("cpu"), dict(model.state_dict())
     model = solver_of(recipe).restore(state, pipelines, n_clusters, cpu, model.dtype)
-    task = _Task(views, pipelines, model, of_block)
-    like = task(0, *(np.zeros((1, x.shape[1])) for x in views))
+    without_rows = [x.without_rows() for x in views]
+    fitted = without_rows, views[0].starts, pipelines, model, of_block
+    rows = (np.zeros((1, x.shape[1])) for x in views)
+    like = placed_rows(*rows, fitted=fitted, block_id=(0,))
     return dask.array.map_blocks(
         placed_rows,
         *(x.values for x in views),
-        task=delayed(task, traverse=False),
+        fitted=delayed(fitted, traverse=False),
         dtype=like.dtype,
         chunks=(views[0].values.chunks[0], *((size,) for size in like.shape[1:])),
         drop_axis=None if like.ndim == 2 else 1,

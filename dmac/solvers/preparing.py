@@ -101,13 +101,11 @@ def _levels(
 def _moments_of(x: View, transform: Callable[[Matrix], Matrix]) -> Moments:
     """Of all samples."""
     if isinstance(x, DaskView):
-        count, total, gram = x.summed(lambda rows: moments([transform(rows)]))
-        return count, total, gram
+        return tuple(x.summed(lambda rows: moments([transform(rows)])))
     n, d = x.shape
     slices = row_slices(n, min(_ROWS, block_rows(d)))
     parts = map_parts(slices, lambda some: moments(transform(x.part(s).there) for s in some))
-    count, total, gram = (sum(values) for values in zip(*parts))
-    return count, total, gram
+    return tuple(sum(values) for values in zip(*parts))
 
 
 def _in_blocks(

@@ -90,7 +90,7 @@ class SpectralIdeaSolver(SpectralSolver):
             sets = []
             for _ in range(n_sets(block, len(fit.prepared.views), recipe, False)):
                 about = recipe.anchor_iterations, k, generator, block.widths, block.present
-                (draw,), widths = set_draws(block.x, 1, fit.n_anchors, *about)
+                (draw,), widths = set_draws(block.x, 1, fit.plan.n_anchors, *about)
                 form, steps = recipe.refinement, recipe.refinement_steps
                 u = refine(block.x[at], draw()[0], k, form, targets, steps, generator)
                 sets.append((u, graph_on(block.x, u, k, widths, block.present)))
