@@ -170,18 +170,18 @@ class SpectralModel:
         first graph, that without votes, (n, M); and their rows of the eigenvectors, times the roots
         of their shares, (n, K).
         """
-        recipe, k = self.recipe, self.recipe.n_neighbors
+        k = self.recipe.n_neighbors
         drawn, views = self.drawn(views, present)
         blocks = [item.block for item in drawn]
-        features = side_by_side(views, recipe)
+        features = side_by_side(views, self.recipe)
         first = base = averaged(drawn)
         u = first @ self.stages[0].lift
         for before, stage in zip(self.stages, self.stages[1:]):
             if stage.base:
                 base = averaged(placed(blocks, stage.base, k))
             factors = [base]
-            for voter, vote in zip(voters(recipe), stage.ballots):
-                about = vote.learned, self.n_clusters, recipe
+            for voter, vote in zip(voters(self.recipe), stage.ballots):
+                about = vote.learned, self.n_clusters, self.recipe
                 said = ballot(voter, u, before.values, features, *about)
                 factors.append(averaged(placed(beside(blocks, said), vote.sets, k)))
             u = average(factors, [1] * len(factors)) @ stage.lift

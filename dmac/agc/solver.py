@@ -236,15 +236,16 @@ class SpectralSolver(Solver):
 
     def ready(self, prepared: Prepared, plan: Plan, generator: torch.Generator) -> Fit:
         """Weigh the views by the graphs of each alone, and fill in what samples lack, if needed."""
-        recipe, views, pipelines = self.recipe, prepared.views, prepared.pipelines
-        v, given, weights, completion = len(views), prepared.present, None, None
+        recipe, pipelines = self.recipe, prepared.pipelines
+        v = len(pipelines)
+        given = prepared.present
         fit = Fit(
             prepared=prepared,
             plan=plan,
             generator=generator,
-            views=views,
+            views=prepared.views,
             present=given | ~given.any(0),
-            blocks=blocks_of(views, pipelines, recipe, present=given),
+            blocks=blocks_of(prepared.views, pipelines, recipe, present=given),
         )
         fills = self.completes(fit.present)
         if not (fills or self.weighs(v)):
@@ -253,33 +254,34 @@ class SpectralSolver(Solver):
         single = fit.draw(single_view_blocks(fit.blocks, enough))
         if self.weighs(v):
             weights = view_weights(single, v, plan.n_clusters)
-            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, given))
-            weighed = single_view_blocks(fit.blocks, enough)
-            single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
+            blocks = blocks_of(fit.views, pipelines, recipe, weights, given)
+            fit = replace(fit, blocks=blocks, weights=weights)
+            weighed = single_view_blocks(blocks, enough)
+            single = [replace(item, block=block) for block, item in zip(weighed, single)]
         if fills:
             completion, views = self.filled(fit, single, enough)
-            everywhere = np.ones_like(given)
-            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, everywhere))
-        return replace(
-            fit,
-            views=views,
-            blocks=joint_blocks(fit.blocks),
-            single=single,
-            weights=weights,
-            completion=completion,
-        )
+            blocks = blocks_of(views, pipelines, recipe, fit.weights, np.ones_like(given))
+            fit = replace(fit, views=views, blocks=blocks, completion=completion)
+        return replace(fit, blocks=joint_blocks(fit.blocks), single=single)
 
     def filled(
         self, fit: Fit, single: list[Drawn], enough: Flags
     ) -> tuple[Completion, list[Tensor]]:
         """What fills in the views, by the graphs of single ones, and the views with that."""
-        views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
         spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [])
-        stage, phi = spectrum.stage, spectrum.z
-        fitted = fit_completion(views, widths, fit.present, phi, fit.plan.n_clusters)
-        silent = np.asarray(~fit.prepared.present.any(0))
-        completion = Completion(stage.values, stage.lift, *fitted, enough, silent)
-        return completion, completion.filled(views, fit.present, phi)
+        widths = [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
+        directions, maps = fit_completion(
+            fit.views, widths, fit.present, spectrum.z, fit.plan.n_clusters
+        )
+        completion = Completion(
+            values=spectrum.stage.values,
+            lift=spectrum.stage.lift,
+            directions=directions,
+            maps=maps,
+            own=enough,
+            silent=np.asarray(~fit.prepared.present.any(0)),
+        )
+        return completion, completion.filled(fit.views, fit.present, spectrum.z)
 
     def eigen(
         self,
@@ -289,10 +291,11 @@ class SpectralSolver(Solver):
         ballots: list[Ballot],
     ) -> Spectrum:
         """The leading eigenvectors of a graph, weighed by the filter."""
-        recipe, c = self.recipe, fit.plan.n_clusters
-        values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, recipe))
+        c = fit.plan.n_clusters
+        values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, self.recipe))
         u = graph.to_samples(lift)
-        return Spectrum(Stage(values, lift, base, ballots), u, filtered(u, values, c, recipe))
+        z = filtered(u, values, c, self.recipe)
+        return Spectrum(Stage(values, lift, base, ballots), u, z)
 
     def voted(
         self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Clustered
@@ -301,8 +304,10 @@ class SpectralSolver(Solver):
 
         And the last spectrum: rounds in between need no clusters.
         """
-        base, blocks = averaged(drawn), [item.block for item in drawn]
-        features, stages = side_by_side(fit.views, self.recipe), [first.stage]
+        base = averaged(drawn)
+        blocks = [item.block for item in drawn]
+        features = side_by_side(fit.views, self.recipe)
+        stages = [first.stage]
         last: Spectrum = first
         for i in range(self.recipe.vote_rounds):
             announce(f"votes {i + 1}")
@@ -344,7 +349,8 @@ class SpectralSolver(Solver):
         last: Clustered,
     ) -> Outcome:
         """Labels of the spectrum that the guard takes, or of the cut, and the model that places."""
-        prepared, c = fit.prepared, fit.plan.n_clusters
+        prepared = fit.prepared
+        c = fit.plan.n_clusters
         both = [first] if last is first else [first, last]
         taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in both])
         rare = self.rare_groups(fit, graph, first, both[taken].clusters.labels_)
@@ -427,10 +433,10 @@ class SpectralSolver(Solver):
         self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Clustered
     ) -> SpectralModel:
         """The model that places samples, with a linear map unless the guard refuses it."""
-        views, clusters = fit.prepared.views, end.clusters
-        model = model.of_part(views, end.z)
-        labels = clusters.predict(model.with_linear(end.z, side_by_side(views, self.recipe)))
-        taken, stable = self.guard(graph, [clusters.labels_, labels])
+        model = model.of_part(fit.prepared.views, end.z)
+        features = side_by_side(fit.prepared.views, self.recipe)
+        labels = end.clusters.predict(model.with_linear(end.z, features))
+        taken, stable = self.guard(graph, [end.clusters.labels_, labels])
         return model if taken or stable[0] < _MUTE else replace(model, linear=None)
 
     def restore(

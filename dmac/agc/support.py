@@ -117,13 +117,13 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     """
     answering = [(a, graph, _chance(graph)) for a, graph in single_view_graphs(drawn)]
     answering = [(a, graph, chance) for a, graph, chance in answering if chance is not None]
-    count, c = len({a for a, _, _ in answering}), n_clusters
-    if count < 3 or c < 2:
+    count = len({a for a, _, _ in answering})
+    if count < 3 or n_clusters < 2:
         return np.ones(n_views)
     support, n = np.zeros(n_views), len(answering[0][1].shares)
 
     def by_others(a: int, graph: AveragedGraph) -> float:
-        u = graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
+        u = graph.to_samples(graph.eigenpairs(min(n_clusters, n - 2))[1])[:, 1:]
         others = [(other, chance) for b, other, chance in answering if b != a]
         found = [(_agreement(u, graph, other) - x) / (1 - x) for other, x in others]
         return float(np.mean(found))
@@ -132,7 +132,7 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     for (a, _, _), value in zip(answering, run_in_threads(pieces)):
         support[a] = max(support[a], value)
     mean = np.mean([chance for _, _, chance in answering])
-    least = np.sqrt(2 * mean / ((count - 1) * (c - 1) * (n - 1)))
+    least = np.sqrt(2 * mean / ((count - 1) * (n_clusters - 1) * (n - 1)))
     return (support + least) / (support.max() + least)
 
 

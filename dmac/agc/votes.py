@@ -165,9 +165,8 @@ def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> 
     moment, carried = f.T @ (graph.shares[:, None] * f) / n, graph.to_anchors(f)
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
     smoothed = carried.T @ carried / n
-    count = min(c, len(moment))
-    last = [len(moment) - count, len(moment) - 1]
-    w = eigh(smoothed, moment, subset_by_index=last)[1]
+    last = len(moment) - 1
+    w = eigh(smoothed, moment, subset_by_index=[max(0, last - c + 1), last])[1]
     return signed(w[:, ::-1].T).T
 
 

@@ -203,19 +203,18 @@ def check_clusters(n_samples: int, n_clusters: Any) -> None:
 
 def check_anchors(n_samples: int, n_anchors: int, n_neighbors: int) -> None:
     """Refuse m anchors that are more than the samples, or too few for k neighbours."""
-    n, m, k = n_samples, n_anchors, n_neighbors
-    if m > n:
-        raise ValueError(f"n_anchors is {m}, but there are only {n} samples")
-    if m < k + 1:
+    if n_anchors > n_samples:
+        raise ValueError(f"n_anchors is {n_anchors}, but there are only {n_samples} samples")
+    if n_anchors <= n_neighbors:
         ways = []
-        if m >= 2:
-            ways.append(f"n_neighbors to at most {m - 1}")
-        if k + 1 <= n:
-            ways.append(f"n_anchors to at least {k + 1}")
-        advice = " or ".join(ways) or f"n_anchors to {n} and n_neighbors to at most {n - 1}"
+        if n_anchors >= 2:
+            ways.append(f"n_neighbors to at most {n_anchors - 1}")
+        if n_neighbors < n_samples:
+            ways.append(f"n_anchors to at least {n_neighbors + 1}")
+        both = f"n_anchors to {n_samples} and n_neighbors to at most {n_samples - 1}"
         raise ValueError(
-            f"{m} anchor{'s are' if m > 1 else ' is'} too few for {k} neighbours (k + 1 <= m): "
-            f"set {advice} in the recipe"
+            f"{n_anchors} anchor{'s are' if n_anchors > 1 else ' is'} too few for {n_neighbors} "
+            f"neighbours (k + 1 <= m): set {' or '.join(ways) or both} in the recipe"
         )
 
 

@@ -275,8 +275,8 @@ class _State:
 
     def write(self, file: Checkpoint) -> None:
         """Write a checkpoint of the last epoch that was done."""
-        parts = self.network, self.generator, self.source, self.histories
-        file.save(self.phase, self.progress[self.phase], *parts)
+        progress = self.progress[self.phase]
+        file.save(self.phase, progress, self.network, self.generator, self.source, self.histories)
 
     def is_done(self, lengths: tuple[int, int]) -> bool:
         """Whether the last epoch of all was done."""

@@ -52,8 +52,8 @@ def save(estimator: Any, path: PathLike) -> None:
         "view": [pipeline.state() for pipeline in estimator.pipelines_],
         "membership": getattr(estimator, "membership_", None),
     }
-    names = "labels_", "embedding_", "anchors_", "cluster_centers_"
-    tree |= {name: getattr(estimator, name) for name in names}
+    for name in ("labels_", "embedding_", "anchors_", "cluster_centers_"):
+        tree[name] = getattr(estimator, name)
     params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
@@ -162,31 +162,35 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
 
 
 def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Any]:
-    recipe, c = estimator.recipe, estimator.n_clusters
     n_features = tuple(model["n_features"])
-    solver, labels = solver_of(recipe), tensors["labels_"].numpy()
-    plan = solver.plan(len(labels), n_features, c)
+    solver = solver_of(estimator.recipe)
+    labels = tensors["labels_"].numpy()
+    plan = solver.plan(len(labels), n_features, estimator.n_clusters)
     states = tree_of(tensors_of(tensors, "view"))
     for a, pipeline in enumerate(plan.pipelines):
         state = states.get(str(a), {})
         pipeline.restore(state if "views" not in model else _of_format_5(model["views"][a], state))
-    device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
     membership = tensors.get("membership")
     if membership is not None and len(membership) != len(labels):
         membership = None  # of an earlier fit, which 0.1.0 could save with a later one
-    network = tensors_of(tensors, "network")
     outcome = Outcome(
         labels=labels,
         z=tensors["embedding_"].numpy(),
         anchors=tensors["anchors_"].numpy(),
         centers=tensors["cluster_centers_"].numpy(),
-        model=solver.restore(network, plan.pipelines, c, device, dtype),
+        model=solver.restore(
+            tensors_of(tensors, "network"),
+            plan.pipelines,
+            estimator.n_clusters,
+            resolve_device(estimator.device),
+            resolve_dtype(estimator.dtype),
+        ),
         pretrain_history=[PretrainRecord(**record) for record in model["pretrain_history"]],
         history=[EpochRecord(**record) for record in model["history"]],
         membership=None if membership is None else membership.numpy(),
     )
     return {
-        "plan": dataclasses.replace(plan, recipe=recipe, n_anchors=model["n_anchors"]),
+        "plan": dataclasses.replace(plan, recipe=estimator.recipe, n_anchors=model["n_anchors"]),
         "outcome": outcome,
         "n_features": n_features,
         "column_names": np.array(model.get("feature_names") or [None] * sum(n_features), object),
