@@ -7,7 +7,6 @@ with G is one with :math:`B^T` and one with B. Chapter 12 of the book derives it
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from torch import Tensor
 
 from dmac._types import Array, Matrix
 from dmac.compute.lanczos import leading_eigenpairs
+from dmac.compute.layers import csr_tensor
 from dmac.compute.threads import blas_alone
 from dmac.data.linalg import signed
 
@@ -56,13 +56,6 @@ def averaged(drawn: Sequence[Drawn]) -> Matrix:
     )
 
 
-def csr_tensor(matrix: Matrix) -> Tensor:
-    """A sparse matrix as a tensor that shares its memory: PyTorch takes all threads, SciPy one."""
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # sparse tensors are young
-        rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
-        return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
-
-
 def times(matrix: Tensor, x: Array) -> Array:
     """A sparse tensor (n, m), as of `csr_tensor`, times x (m, d), by all threads: (n, d)."""
     x = torch.as_tensor(x)
@@ -96,7 +89,8 @@ class AveragedGraph:
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
-        self._b, self._transposed = csr_tensor(rows), csr_tensor(rows.T.tocsr())
+        self._b = csr_tensor(rows)
+        self._transposed = csr_tensor(rows.T.tocsr())
         self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
         self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 

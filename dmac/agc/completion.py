@@ -31,12 +31,12 @@ from dmac.data.whitening import RowNormalizer
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
 # left over, a view that is missing would have no bound.
 _ROUNDS = 5
-_MOST_KEPT = 0.999
+_MAX_KEPT = 0.999
 # The ridge of the maps, in units of the mean of the diagonal.
 _RIDGE = 0.1
 # Permutations of the pattern, and by how much its mutual information must exceed all of theirs.
 _PERMUTATIONS = 20
-_TOO_MUCH = 0.05
+_MIN_EXCESS = 0.05
 
 
 def is_needed(present: Flags) -> bool:
@@ -146,7 +146,7 @@ def shrunken_svd(
         )
         squares, v = squares[::-1].clip(0), v[:, ::-1][:, :q]
         left = squares[q] if len(squares) > q else 0.0
-        kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MOST_KEPT)
+        kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MAX_KEPT)
         directions = Directions(directions.mean + shift, v, kept, widths)
         t = directions.scores(views, present)
     return replace(directions, components=signed(directions.components.T).T)
@@ -296,7 +296,7 @@ def warn_of_patterns(
     chance = max(
         normalized_mutual_info_score(labels, rng.permutation(pattern)) for _ in range(_PERMUTATIONS)
     )
-    if shared > chance + _TOO_MUCH:
+    if shared > chance + _MIN_EXCESS:
         warn(
             f"the clusters go with what is missing: their normalised mutual information is "
             f"{shared:.2f}, and at most {chance:.2f} where the pattern is permuted. Either what is "

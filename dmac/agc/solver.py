@@ -67,7 +67,7 @@ _LACKING, _LITTLE = 0.22, 0.01
 
 # A walk on a part's graph that remembers less of where it began says nothing about a linear map. It
 # does on fifty noisy clusters (0.0008), and remembers 0.09 or more of a quarter of the real sets.
-_MUTE = 0.01
+_MIN_STABILITY = 0.01
 
 
 @dataclass(frozen=True)
@@ -159,20 +159,20 @@ class SpectralSolver(Solver):
         all n samples and n - 1 neighbours. The work is that of two Lloyd steps and of the graph,
         all sets; steps are the graphs, the eigenvectors and every round of votes.
         """
-        recipe, n, c = self.recipe, n_samples, n_clusters
-        check_clusters(n, c)
+        recipe, n = self.recipe, n_samples
+        check_clusters(n, n_clusters)
         if recipe.fit_samples is not None:
-            n = min(n, max(recipe.fit_samples, recipe.fit_of_cluster * c))
-            check_clusters(n, c)
+            n = min(n, max(recipe.fit_samples, recipe.fit_of_cluster * n_clusters))
+            check_clusters(n, n_clusters)
         m = recipe.n_anchors
         if m is None:
-            m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+            m = n_anchors_for(n, n_clusters, recipe.anchor_factor, recipe.anchor_share)
             if m <= recipe.n_neighbors:
-                if n < 2 * c:
+                if n < 2 * n_clusters:
                     fewer = f", or ask for at most {n // 2} clusters" if n >= 4 else ""
                     raise ValueError(
-                        f"{n} samples are too few for n_clusters = {c}: of so few pass at least "
-                        f"two a cluster, {2 * c}{fewer}"
+                        f"{n} samples are too few for n_clusters = {n_clusters}: of so few pass "
+                        f"at least two a cluster, {2 * n_clusters}{fewer}"
                     )
                 m = min(n, recipe.n_neighbors + 1)
                 recipe = replace(recipe, n_anchors=m, n_neighbors=m - 1)
@@ -181,12 +181,12 @@ class SpectralSolver(Solver):
             raise ValueError(
                 f"view_weight has {len(weights)} weights, and there are {len(widths)} views"
             )
-        most = max(1, round(recipe.components * c))
+        most = max(1, round(recipe.components * n_clusters))
         columns = [most, recipe.plain_components]
         columns += [SCALED_COLUMNS] * ("scaled" in LEVELS[recipe.levels])
         return Plan(
             recipe=recipe,
-            n_clusters=c,
+            n_clusters=n_clusters,
             n_fitted=n,
             n_anchors=m,
             pipelines=[
@@ -197,7 +197,7 @@ class SpectralSolver(Solver):
                     recipe.whitening_ridge,
                     recipe.plain_components,
                     recipe.columns,
-                    n_clusters=c,
+                    n_clusters=n_clusters,
                     scaled_components=recipe.scaled_components,
                     halves=recipe.level_weight == "halves",
                 )
@@ -437,7 +437,7 @@ class SpectralSolver(Solver):
         features = side_by_side(fit.prepared.views, self.recipe)
         labels = end.clusters.predict(model.with_linear(end.z, features))
         taken, stable = self.guard(graph, [end.clusters.labels_, labels])
-        return model if taken or stable[0] < _MUTE else replace(model, linear=None)
+        return model if taken or stable[0] < _MIN_STABILITY else replace(model, linear=None)
 
     def restore(
         self,

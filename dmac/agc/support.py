@@ -17,10 +17,10 @@ from dmac.agc.averaged_graph import AveragedGraph
 from dmac.agc.votes import association
 from dmac.compute.threads import run_in_threads
 
-# Where one view decides alone: its own graph supports the clusters at least so far, and no other
-# view's so far. In generated data in which random categories took over, the other views had 0.10 at
-# most; on the book's sixteen data sets the second view has 0.22 at least.
-_ALONE, _CHANCE = 0.4, 0.1
+# A view decides alone if its own graph's support is at least _MIN_ALONE and every other view's is
+# below _MAX_OTHERS. In generated data in which random categories took over, the other views had at
+# most 0.10; on the book's sixteen data sets the second view has at least 0.22.
+_MIN_ALONE, _MAX_OTHERS = 0.4, 0.1
 
 
 def single_view_graphs(drawn: Iterable[Drawn]) -> Iterator[tuple[int, AveragedGraph]]:
@@ -176,7 +176,7 @@ def warn_of_one_view(support: Array, titles: Sequence[str]) -> None:
         return
     first, second = np.argsort(-np.nan_to_num(support, nan=-np.inf))[:2]
     own, others = support[first], max(support[second], 0.0)
-    if own >= _ALONE and others < _CHANCE:
+    if own >= _MIN_ALONE and others < _MAX_OTHERS:
         warn(
             f"{titles[first]} decides alone: its own graph supports the clusters by {own:.2f}, "
             f"that of no other view by more than {others:.2f} (0 is chance). Fit without it, and "

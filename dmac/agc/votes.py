@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dmac.agc.averaged_graph import AveragedGraph
 
 # Weight of the constant eigenvector in `ratio_rows`.
-_LEADS = 30.0
+_CONSTANT_WEIGHT = 30.0
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -84,7 +84,7 @@ def ratio_rows(u: Array) -> Array:
     Its weight makes a row of unit length nearly the ratios of the others to it, in one scale
     (Jin 2015), so that a small group, whose entries are large, stays as far off as it is.
     """
-    return unit_rows(u, np.r_[_LEADS, np.ones(u.shape[1] - 1)] * np.sqrt(len(u)))
+    return unit_rows(u, np.r_[_CONSTANT_WEIGHT, np.ones(u.shape[1] - 1)] * np.sqrt(len(u)))
 
 
 def voters(recipe: SpectralRecipe) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,23 +71,23 @@ class Checkpoint:
         if every < 1:
             raise ValueError(f"checkpoint_every is {every}, it must be at least 1")
 
-    def save(
-        self,
-        phase: int,
-        progress: Progress,
-        network: torch.nn.Module,
-        generator: torch.Generator,
-        source: Any,
-        histories: Sequence[Sequence[Any]],
-    ) -> None:
-        """Write the state after an epoch."""
-        tree = {"network": network.state_dict(), "source": source.state()}
-        tree["generator"] = generator.get_state()
-        numbers = {"about": self.about, "phase": phase, "epoch": progress.epoch}
+    def save(self, state: Any) -> None:
+        """Write the state of a fit after an epoch: what it trains, how far, and its records."""
+        progress = state.progress[state.phase]
+        tree = {
+            "network": state.network.state_dict(),
+            "source": state.source.state(),
+            "generator": state.generator.get_state(),
+        }
+        numbers = {
+            "about": self.about,
+            "phase": state.phase,
+            "epoch": progress.epoch,
+            "histories": [[dataclasses.asdict(r) for r in log] for log in state.histories],
+        }
         if (optimiser := progress.optimiser_state()) is not None:
             numbers["groups"] = optimiser["param_groups"]
             tree["optimiser"] = optimiser["state"]
-        numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
         write_tensors(self.path, dict(leaves(tree)), numbers)
 
     def load(self) -> dict[str, Any] | None:

@@ -56,7 +56,7 @@ _PARTS = 4
 
 # Threads that may be asked for, unless the machine has a quarter of that: the memory for many more
 # of them ends a fit.
-_MOST = 256
+_MAX_THREADS = 256
 
 # A thread that computes a piece does not spread what belongs to it.
 _piece = threading.local()
@@ -89,7 +89,7 @@ def n_threads(work: int) -> int | None:
 def _given() -> int | None:
     """What the variable says, if it is set."""
     given, processors = os.environ.get(VARIABLE, "").strip(), os.cpu_count() or 1
-    most = max(_MOST, 4 * processors)
+    most = max(_MAX_THREADS, 4 * processors)
     if given and not (given.isdecimal() and 1 <= int(given[:9]) <= most):
         raise ValueError(
             f"{VARIABLE} is {given!r:.20}, it must be a whole number from 1 to {most}; this "

@@ -46,7 +46,7 @@ _HALVES_ROWS, _SPLITS, _HALVES_COLUMNS = 1000, 2, 6
 # are no values. They are larger in a sparse view, whose columns are not centred on the way.
 _CONSTANT = {False: 1e-14, True: 1e-7}
 # New samples lie no further off than this, so that their squares are numbers of 32 bits, too.
-_FAR = 1e15
+_MAX_DISTANCE = 1e15
 
 
 class Projection:
@@ -159,7 +159,8 @@ class ScaledColumns:
         if not sparse:  # so that columns far from 0 keep their digits
             self.center_ = self._in_range(logged).mean(0)
         if moments_of or d <= min(x.shape[0], GRAM):
-            n, total, gram = (moments_of or _moments_of(x))(self._centred)
+            centred = self._centred
+            n, total, gram = moments_of(centred) if moments_of else moments([centred(x)])
             mean = total / max(n, 1)
             covariance = gram / max(n, 1) - np.outer(mean, mean)
             units = self.units_ = _units(np.diagonal(covariance), sparse)
@@ -193,7 +194,7 @@ class ScaledColumns:
             rows = x @ self.components_ - self.center_ @ self.components_
         else:
             rows = (x - self.center_) @ self.components_
-        return rows.clip(-_FAR, _FAR)
+        return rows.clip(-_MAX_DISTANCE, _MAX_DISTANCE)
 
     def in_units(self, x: Matrix) -> Matrix:
         """Columns (n, d) in units of their deviations; those of a sparse view are not centred."""
@@ -221,9 +222,11 @@ class ScaledColumns:
     def _in_range(self, x: Matrix) -> Matrix:
         """Columns in units of a power of two near their largest entry."""
         if not scipy.sparse.issparse(x):
-            return np.ldexp(x, -self.exponent_).clip(-_FAR, _FAR)
+            return np.ldexp(x, -self.exponent_).clip(-_MAX_DISTANCE, _MAX_DISTANCE)
         out = x.tocsr().astype(np.float64)
-        out.data = np.ldexp(out.data, -self.exponent_[out.indices]).clip(-_FAR, _FAR)
+        out.data = np.ldexp(out.data, -self.exponent_[out.indices]).clip(
+            -_MAX_DISTANCE, _MAX_DISTANCE
+        )
         return out
 
     def _centred(self, x: Matrix) -> Matrix:
@@ -268,11 +271,6 @@ def _left(x: Matrix, rank: int) -> Array:
     s, vt = leading_by_products(x, min(rank, *x.shape), mean)
     kept = s > _CONSTANT[True]
     return (x @ vt[kept].T - mean @ vt[kept].T) / s[kept]
-
-
-def _moments_of(x: Matrix) -> Callable[[Callable[[Matrix], Matrix]], Moments]:
-    """The `moments` of a view after a function of its rows."""
-    return lambda function: moments([function(x)])
 
 
 def _units(variances: Array, sparse: bool) -> Array:

@@ -22,16 +22,17 @@ from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
 # negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.
 _NEGLIGIBLE = 1e-6
-# With one negative entry in so many, or one alone, a view misses its root by little: that is said.
-_FEW = 200
+# If at most one entry in so many (or a single one) is negative, the view narrowly misses the square
+# root: a warning says so.
+_NARROW_MISS = 200
 
 
 class ViewPipeline:
     r"""One view's way to the network: square root, unit rows, whitened principal directions.
 
-    0. With ``columns="standardised"``, the means of the columns are taken off, and they are divided
-       by their standard deviations (in a sparse view only that), both of the samples that have the
-       view.
+    0. With ``columns="standardised"``, the means of the columns are subtracted, and they are
+       divided by their standard deviations (a sparse view's columns are only divided). Both are
+       computed over the samples that have the view.
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
        Euclidean into Hellinger distance between histograms. A view with negative entries stays, and
@@ -199,7 +200,7 @@ class ViewPipeline:
         self.root_ = False
         size = shape[0] * shape[1]
         n_negative = sum(int((stored(x) < -self.negligible_).sum()) for x in blocks)
-        if n_negative <= max(1, size // _FEW):
+        if n_negative <= max(1, size // _NARROW_MISS):
             warn(
                 f"{n_negative} of the {size} entries of {label} are negative, the lowest is "
                 f"{lowest:g}: it is taken as signed, without the square root that counts and "
@@ -225,12 +226,12 @@ class ViewPipeline:
     def restore(self, tree: dict[str, Any]) -> Self:
         """Take over the `state` of a pipeline with the same parameters. Returns self."""
         rows: Any = LiftedRows if "mean_" in tree["rows_"] else RowNormalizer
-        lengths, of_heads = tree.get("lengths_", {}), tree.get("heads_", {})
+        lengths = tree.get("lengths_", {})
         made: dict[str, Any] = {
             "widths_": tuple(np.asarray(tree["widths_"]).tolist()),
             "rows_": fitted(rows(), tree["rows_"]),
             "lengths_": {name: fitted(RowNormalizer(), x) for name, x in lengths.items()},
-            "heads_": {name: fitted(x, of_heads[name]) for name, x in self._heads().items()},
+            "heads_": {name: fitted(x, tree["heads_"][name]) for name, x in self._heads().items()},
         }
         if "scaler_" in tree:
             made["scaler_"] = fitted(StandardScaler(), tree["scaler_"])

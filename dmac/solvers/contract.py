@@ -191,14 +191,13 @@ def solver_of(recipe: BaseRecipe) -> Solver:
 
 def check_clusters(n_samples: int, n_clusters: Any) -> None:
     """Refuse a number of clusters that is none, or more than the samples."""
-    c = n_clusters
-    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
-        advice = ": pass its .n_clusters" * hasattr(c, "n_clusters")
-        raise ValueError(f"n_clusters is {c!r:.60}, it must be an integer{advice}")
-    if c < 2:
-        raise ValueError(f"n_clusters is {c}, it must be at least 2")
-    if n_samples < int(c):
-        raise ValueError(f"n_clusters is {c}, but there are only {n_samples} samples")
+    if not isinstance(n_clusters, numbers.Integral) or isinstance(n_clusters, bool):
+        advice = ": pass its .n_clusters" * hasattr(n_clusters, "n_clusters")
+        raise ValueError(f"n_clusters is {n_clusters!r:.60}, it must be an integer{advice}")
+    if int(n_clusters) < 2:
+        raise ValueError(f"n_clusters is {n_clusters}, it must be at least 2")
+    if n_samples < int(n_clusters):
+        raise ValueError(f"n_clusters is {n_clusters}, but there are only {n_samples} samples")
 
 
 def check_anchors(n_samples: int, n_anchors: int, n_neighbors: int) -> None:

@@ -219,7 +219,7 @@ def _interrupt(state: _State, lengths: tuple[int, int], file: Checkpoint | None)
     done = f"epoch {state.progress[phase].epoch} of {lengths[phase]}"
     where = f"{'training' if phase else 'pre-training'} {done}"
     if file:
-        state.write(file)
+        file.save(state)
         raise KeyboardInterrupt(
             f"interrupted after {where}: the same call goes on from {file.path}"
         )
@@ -270,13 +270,8 @@ class _State:
                 history.append(record)
                 self.phase = phase
                 if file and (record.epoch % file.every == 0 or record.epoch == lengths[phase]):
-                    self.write(file)
+                    file.save(self)
                 yield record
-
-    def write(self, file: Checkpoint) -> None:
-        """Write a checkpoint of the last epoch that was done."""
-        progress = self.progress[self.phase]
-        file.save(self.phase, progress, self.network, self.generator, self.source, self.histories)
 
     def is_done(self, lengths: tuple[int, int]) -> bool:
         """Whether the last epoch of all was done."""

@@ -51,19 +51,22 @@ def save(estimator: Any, path: PathLike) -> None:
         "network": estimator.model_.state_dict(),
         "view": [pipeline.state() for pipeline in estimator.pipelines_],
         "membership": getattr(estimator, "membership_", None),
+        "labels_": estimator.labels_,
+        "embedding_": estimator.embedding_,
+        "anchors_": estimator.anchors_,
+        "cluster_centers_": estimator.cluster_centers_,
     }
-    for name in ("labels_", "embedding_", "anchors_", "cluster_centers_"):
-        tree[name] = getattr(estimator, name)
-    params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
-    params["recipe"] = dataclasses.asdict(estimator.recipe_)
-    params["kind"] = type(estimator.recipe_).__name__
-    params["n_clusters"] = len(estimator.cluster_centers_)
-    params["dtype"] = str(estimator.model_.dtype).removeprefix("torch.")
+    params = estimator.get_params() | {
+        "recipe": dataclasses.asdict(estimator.recipe_),
+        "kind": type(estimator.recipe_).__name__,
+        "n_clusters": len(estimator.cluster_centers_),
+        "dtype": str(estimator.model_.dtype).removeprefix("torch."),
+        "device": str(estimator.device),  # it may be a torch.device
+    }
     if not isinstance(params["random_state"], (int, np.integer)):
         params["random_state"] = None  # a RandomState has moved on; it could not be repeated
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
-    params["device"] = str(params["device"])  # it may be a torch.device
     model = {
         "format": FORMAT,
         "version": VERSION,
@@ -151,11 +154,10 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
     fields, kind = params.pop("recipe"), params.pop("kind")
     fields.pop("length_guard", None)  # of 0.2.0; what it decided is in the pipelines
     kinds: dict[str, Any] = {"Recipe": NetworkRecipe}  # its name until 0.2
-    waiting = [BaseRecipe]
-    while waiting:
-        subclass = waiting.pop()
+    every = [BaseRecipe]
+    for subclass in every:  # which grows
         kinds[subclass.__name__] = subclass
-        waiting += subclass.__subclasses__()
+        every += subclass.__subclasses__()
     if kind not in kinds:
         raise ValueError(f"the model's recipe is a {kind}: import the module that defines it first")
     return kinds[kind](**fields)

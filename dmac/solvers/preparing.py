@@ -15,7 +15,6 @@ from dmac.compute.streaming import PreparedView, StreamedView
 from dmac.compute.threads import map_parts, row_slices
 from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
-from dmac.data.pipeline import ViewPipeline
 from dmac.data.source import ArrayView, DaskView, View, block_rows
 from dmac.solvers.contract import Prepared
 
@@ -56,9 +55,7 @@ def prepare(
     -------
     Prepared
     """
-    whole = all(x.in_memory for x in views) or any(
-        not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
-    )
+    whole = all(x.in_memory for x in views) or any(one.n_components for one in pipelines)
     take = _whole if whole else _in_blocks
     prepared, present = [], np.ones((len(order), len(pipelines)), bool)
     for a, pipeline in enumerate(pipelines):
