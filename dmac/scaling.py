@@ -35,7 +35,7 @@ _Pointwise: TypeAlias = Callable[..., tuple[Tensor, Tensor | None]]
 
 @dataclass(frozen=True)
 class Assignment:
-    """What one pass over samples and anchors found.
+    """The result of one pass over samples and anchors.
 
     Attributes
     ----------

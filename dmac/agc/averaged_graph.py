@@ -8,7 +8,6 @@ with G is one with :math:`B^T` and one with B. Chapter 12 of the book derives it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
@@ -18,20 +17,18 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from dmac._types import Array, Matrix
+from dmac.agc.anchor_sets import Drawn
 from dmac.compute.lanczos import leading_eigenpairs
 from dmac.compute.layers import csr_tensor
 from dmac.compute.threads import blas_alone
 from dmac.data.linalg import signed
 
-if TYPE_CHECKING:
-    from dmac.agc.anchor_sets import Drawn
-
-# Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
-# of them to find, Lanczos is faster from 800 samples on.
+# Number of samples up to which eigenvectors come from LAPACK and a dense G of at most 32 MB; where
+# few are to be found, Lanczos is faster from 800 samples on.
 _DENSE = 2000
 # Products with more than _WIDE columns are computed _COLUMNS at a time, to stay in cache.
 _WIDE, _COLUMNS = 64, 16
-# So many steps of a walk reach all of most graphs.
+# Steps of a walk that reach all samples of most graphs.
 _STEPS = 4
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8

@@ -177,7 +177,7 @@ def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Flo
 
 @dataclass(frozen=True)
 class Completion:
-    """What fills in the views that a sample lacks, a fitted one or a new one.
+    """Graphs, directions and maps that fill in the views that a fitted or a new sample lacks.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ def fit_completion(
 
 
 def _said(directions: Directions, views: Sequence[Tensor], present: Flags, phi: Array) -> Floats:
-    """What is known of a sample: filtered eigenvectors, scores as unit rows, and 1."""
+    """Predictors of missing rows: filtered eigenvectors, scores as unit rows, and 1, (n, q)."""
     levels = [x[:, :width] for x, width in zip(views, directions.widths)]
     t = RowNormalizer(1e-9).transform(directions.scores(levels, present))
     return np.hstack([phi, t, np.ones((len(phi), 1))])

@@ -72,7 +72,7 @@ _MIN_STABILITY = 0.01
 
 @dataclass(frozen=True)
 class Fit:
-    """What all steps of a fit need; the last six are those of `SpectralSolver.ready`.
+    """The state of a fit; `SpectralSolver.ready` makes the last six fields.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ class SpectralSolver(Solver):
     def filled(
         self, fit: Fit, single: list[Drawn], enough: Flags
     ) -> tuple[Completion, list[Tensor]]:
-        """What fills in the views, by the graphs of single ones, and the views with that."""
+        """The completion, fitted on the graphs of single views, and the views filled in by it."""
         spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [])
         widths = [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
         directions, maps = fit_completion(

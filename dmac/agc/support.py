@@ -39,7 +39,7 @@ def _means(of_graphs: Iterable[tuple[int, float]], n_views: int) -> Array:
 
 
 def _chance(graph: AveragedGraph) -> float | None:
-    """What a graph supports by chance; None if samples are all alike, or no step leads to others.
+    """A graph's support by chance; None if samples are all alike, or no step leads to others.
 
     A view answers for the samples that it has.
     """

@@ -12,18 +12,14 @@ without votes. Chapter 12 of the book shows both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.linalg import eigh
 
 from dmac._types import Array
+from dmac.agc.averaged_graph import AveragedGraph
 from dmac.data.linalg import signed
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import SpectralRecipe
-
-if TYPE_CHECKING:
-    from dmac.agc.averaged_graph import AveragedGraph
 
 # Weight of the constant eigenvector in `ratio_rows`.
 _CONSTANT_WEIGHT = 30.0
@@ -101,7 +97,7 @@ def ballot(
     c: int,
     recipe: SpectralRecipe,
 ) -> Array:
-    """What a voter adds to every block, of length ``vote_weight`` a row: -> (n, q).
+    """Columns that a voter adds to every block, rows of length ``vote_weight``: -> (n, q).
 
     Parameters
     ----------

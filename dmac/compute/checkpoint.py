@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import PathLike
-from dmac.compute.files import leaves, read_tensors, tensors_of, write_tensors
+from dmac.compute.files import leaves, read_tensors, tensors_of, tree_of, write_tensors
 
 NAME = "checkpoint.safetensors"
 
@@ -50,10 +50,11 @@ class Progress:
 
 def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) -> dict[str, Any]:
     """The state whose entries are the `leaves` "optimiser"; ``groups`` are its parameter groups."""
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors_of(tensors, "optimiser").items():
-        i, _, name = key.partition(".")
-        state.setdefault(int(i), {})[name] = value
+    entries = tree_of(tensors_of(tensors, "optimiser"))
+    state = {
+        int(i): {name: torch.as_tensor(value) for name, value in of_parameter.items()}
+        for i, of_parameter in entries.items()
+    }
     return {"state": state, "param_groups": groups}
 
 

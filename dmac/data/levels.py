@@ -17,6 +17,7 @@ from dmac._types import Array, Floats, Matrix
 from dmac.data.linalg import (
     GRAM,
     as_dense,
+    centred_product,
     leading_by_products,
     leading_of_gram,
     on_entries,
@@ -190,10 +191,7 @@ class ScaledColumns:
     def transform(self, x: Matrix) -> Floats:
         """(n, d), dense or CSR -> an array of shape (n, r)."""
         x = self._in_range(self._logged(x))
-        if scipy.sparse.issparse(x):
-            rows = x @ self.components_ - self.center_ @ self.components_
-        else:
-            rows = (x - self.center_) @ self.components_
+        rows = centred_product(x, self.center_, self.components_)
         return rows.clip(-_MAX_DISTANCE, _MAX_DISTANCE)
 
     def in_units(self, x: Matrix) -> Matrix:
@@ -286,9 +284,8 @@ class LevelPipeline(ViewPipeline):
     The whitened and the plain level share the first two steps of
     :class:`dmac.data.pipeline.ViewPipeline`, square root and unit rows; the whitened one is its
     third step, the plain one a `Projection` instead, and rows of both are scaled to unit length.
-    The scaled level is made of the view as it is given (`ScaledColumns`). All
-    are learned from the samples that have the view; `fit_part` and `of_part` give the others rows
-    of zeros.
+    The scaled level is made of the view as it is given (`ScaledColumns`). All are learned from the
+    samples that have the view; `fit_part` and `of_part` give the others rows of zeros.
 
     Parameters
     ----------

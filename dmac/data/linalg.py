@@ -32,7 +32,7 @@ def stored(x: Matrix) -> Array:
 
 
 def on_entries(function: Callable[[Array], Array], x: Matrix) -> Matrix:
-    """What a function makes of the entries of an array, or of those a CSR matrix stores."""
+    """Apply a function to the entries of an array, or to those a CSR matrix stores."""
     if not scipy.sparse.issparse(x):
         return function(x)
     out = x.copy()
@@ -58,6 +58,13 @@ def scale_rows(x: Matrix) -> tuple[Array, Array, Array]:
 def as_dense(x: Matrix) -> Array:
     """A CSR matrix as an array; an array as it is."""
     return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
+
+
+def centred_product(x: Matrix, mean: Array, directions: Array) -> Array:
+    """(x - mean) @ directions, (n, r); a sparse x (n, d) is not made dense."""
+    if scipy.sparse.issparse(x):
+        return x @ directions - mean @ directions
+    return (x - mean) @ directions
 
 
 def leading_directions(
@@ -93,7 +100,7 @@ def leading_directions(
 
 
 def _factor_of_both(x: Array, y: Array) -> Array:
-    """What has the singular values and right vectors of two blocks of rows: (d, d)."""
+    """A (d, d) factor with the singular values and right vectors of two blocks of rows."""
     factor: Any = np.linalg.qr(np.concatenate([x, y]), mode="r")
     return factor
 

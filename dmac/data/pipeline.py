@@ -1,4 +1,4 @@
-"""What every view goes through before the network sees it, learned once and stored.
+"""The preparation of a view, learned once and stored: root, unit rows, whitened directions.
 
 Chapter 12 of the book says why each step is there.
 """
@@ -83,7 +83,7 @@ class ViewPipeline:
         self.ridge = ridge
 
     def _heads(self) -> dict[str, Any]:
-        """What unit rows are projected by, not fitted."""
+        """The projections of unit rows by level, not fitted."""
         if self.n_components is None:
             return {}
         return {"whitened": Whitening(self.n_components, self.ridge)}
@@ -151,7 +151,7 @@ class ViewPipeline:
         return self.scaler_.transform(as_dense(x) if self.scaler_.with_mean else x)
 
     def _fit_lengths(self, rows: Iterable[Matrix]) -> Floats:
-        """What the heads make of unit rows in blocks, each in unit rows again, side by side."""
+        """Project unit rows, in blocks, by every head; scale to unit rows again; side by side."""
         self.lengths_, levels = {}, []
         for name, head in self.heads_.items():
             level = np.concatenate([self._level(head, x) for x in rows])
@@ -220,7 +220,7 @@ class ViewPipeline:
         return roots
 
     def state(self) -> dict[str, Any]:
-        """What was fitted: a tree whose leaves are arrays and numbers."""
+        """The fitted attributes: a tree whose leaves are arrays and numbers."""
         return {name: x for name, x in vars(self).items() if name.endswith("_")}
 
     def restore(self, tree: dict[str, Any]) -> Self:
@@ -245,7 +245,7 @@ def fitted(of: Any, attributes: dict[str, Any]) -> Any:
 
 
 class _Lazy:
-    """What a function makes of blocks, anew in every pass."""
+    """Blocks to which a function is applied anew in every pass."""
 
     def __init__(self, blocks: Iterable[Any], function: Callable[[Any], Matrix]) -> None:
         self._blocks, self._function = blocks, function
@@ -255,7 +255,7 @@ class _Lazy:
 
 
 def _after(blocks: Iterable[Matrix], function: Callable[[Matrix], Matrix]) -> Iterable[Matrix]:
-    """What a function makes of blocks, which stays in memory where they are."""
+    """Apply a function to blocks: at once if they are in memory, else in every pass."""
     made = _Lazy(blocks, function)
     return list(made) if isinstance(blocks, list) else made
 

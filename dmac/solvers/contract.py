@@ -66,7 +66,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit of so many samples will do, and about how much it takes.
+    """Sizes, steps and approximate cost of a fit, made before it from the number of samples.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solver leaves, in the order of the fit.
+    """The result of a solver, samples in the order of the fit.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ class NetworkSolver(Solver):
         An epoch takes :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a` multiplications, about. The
         first sum is that of the encoders, the second that of the distances to the anchors, which in
         the embedding have the width d for every view :eq:`eq:epoch-operations`. Views are whitened
-        to so many directions :math:`r_a` as the recipe says.
+        to :math:`r_a` directions, the recipe's number or all.
         """
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
@@ -103,7 +103,7 @@ class NetworkSolver(Solver):
         n_anchors: int,
         generator: torch.Generator,
     ) -> AnchorSource:
-        """What draws the anchors and graphs of an epoch."""
+        """The source of each epoch's anchors and graphs."""
         return anchor_source(network, views, n_anchors, self.recipe, generator)
 
     def pretrain(
@@ -202,7 +202,7 @@ class NetworkSolver(Solver):
     def _identity(
         self, prepared: Prepared, n_clusters: int, generator: torch.Generator
     ) -> dict[str, Any]:
-        """What a fit that goes on from a checkpoint has in common with the one that wrote it."""
+        """Identifies a fit: a checkpoint with another identity is refused."""
         return {
             "recipe": dataclasses.asdict(self.recipe),
             "n_clusters": int(n_clusters),
@@ -231,7 +231,7 @@ def _interrupt(state: _State, lengths: tuple[int, int], file: Checkpoint | None)
 
 
 class _State:
-    """What changes in the course of a fit, and what a checkpoint holds of it.
+    """Everything that a fit changes and a checkpoint holds.
 
     There are two phases, pre-training and training, each with its records and its progress.
     """

@@ -81,7 +81,7 @@ def place(
 def placed(
     views: Sequence[View], pipelines: Sequence[Any], model: Model, of_block: OfBlock
 ) -> tuple[Array, Flags]:
-    """What a function returns of each block of `place`, put together, and which views are there."""
+    """The results of a function on each block of `place`, concatenated, and the presence (n, v)."""
     blocks: dict[int, Array] = {}
 
     def keep(rows: slice, *found: Any) -> None:
