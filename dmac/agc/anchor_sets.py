@@ -105,13 +105,13 @@ def draw_sets(
     scipy.sparse.csr_matrix of shape (n, T m)
         The factor, float64.
     """
-    draws, widths = set_draws(
+    draws, widths = deferred_sets(
         x, n_sets, n_anchors, iterations, n_neighbors, generator, widths, present
     )
     return joined_sets([draw() for draw in draws], widths)
 
 
-def set_draws(
+def deferred_sets(
     x: Tensor,
     n_sets: int,
     n_anchors: int,
@@ -121,9 +121,10 @@ def set_draws(
     widths: tuple[int, ...] = (),
     present: Flags | None = None,
 ) -> tuple[list[Callable[[], tuple[Tensor, AnchorGraph]]], tuple[int, ...]]:
-    """A function for each set that `draw_sets` draws, and the widths that count.
+    """As `draw_sets`, but for each set a function that finds it, and the widths that count.
 
-    All that is random is drawn here, so the functions may be called side by side.
+    Everything random is drawn here, so the functions may be called side by side. `joined_sets`
+    puts together what they return.
     """
     whole, widths = whole_samples(x, widths, present, n_neighbors)
     if whole is not None:
@@ -232,7 +233,7 @@ def draw_graphs(
     """
     k, iterations = recipe.n_neighbors, 0 if voting else recipe.anchor_iterations
     of_blocks = [
-        set_draws(
+        deferred_sets(
             block.x,
             n_sets(block, n_views, recipe, voting),
             n_anchors,

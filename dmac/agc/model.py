@@ -171,7 +171,7 @@ class SpectralModel:
         of their shares, (n, K).
         """
         k = self.recipe.n_neighbors
-        drawn, views = self.drawn(views, present)
+        drawn, views = self.on_first_graph(views, present)
         blocks = [item.block for item in drawn]
         features = side_by_side(views, self.recipe)
         first = base = averaged(drawn)
@@ -187,7 +187,7 @@ class SpectralModel:
             u = average(factors, [1] * len(factors)) @ stage.lift
         return features, first, u
 
-    def drawn(
+    def on_first_graph(
         self, views: Sequence[Tensor], present: Flags
     ) -> tuple[list[Drawn], Sequence[Tensor]]:
         """Samples on the anchor sets of the first stage, and their views, filled in."""

@@ -12,10 +12,10 @@ import torch
 from dmac._parameters import at_least, choice, documented, one_of
 from dmac.agc.anchor_sets import (
     Drawn,
+    deferred_sets,
     graph_on,
     joined_sets,
     n_sets,
-    set_draws,
     whole_samples,
 )
 from dmac.agc.averaged_graph import AveragedGraph
@@ -90,7 +90,7 @@ class SpectralIdeaSolver(SpectralSolver):
             sets = []
             for _ in range(n_sets(block, len(fit.prepared.views), recipe, False)):
                 about = recipe.anchor_iterations, k, generator, block.widths, block.present
-                (draw,), widths = set_draws(block.x, 1, fit.plan.n_anchors, *about)
+                (draw,), widths = deferred_sets(block.x, 1, fit.plan.n_anchors, *about)
                 form, steps = recipe.refinement, recipe.refinement_steps
                 u = refine(block.x[at], draw()[0], k, form, targets, steps, generator)
                 sets.append((u, graph_on(block.x, u, k, widths, block.present)))
