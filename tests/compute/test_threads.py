@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from helpers import as_set
 from threadpoolctl import threadpool_info
 
 import dmac
@@ -31,10 +32,8 @@ def blas_threads():
 def two_threads(monkeypatch):
     """PyTorch with two threads, as on a machine with two cores."""
     monkeypatch.delenv(threads.VARIABLE, raising=False)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+    with as_set("num_threads", 2):
+        yield
 
 
 def test_small_work_takes_one_thread_and_large_work_what_there_is(two_threads):
