@@ -45,7 +45,9 @@ def test_only_some_of_many_samples_are_looked_at(monkeypatch, views):
     monkeypatch.setattr("dmac.model_selection._MOST", 60)
     whole = AveragedGraph.eigenpairs
     monkeypatch.setattr(AveragedGraph, "eigenpairs", lambda s, k: seen.append(s) or whole(s, k))
-    assert suggest_n_clusters(views, range(2, 8)).n_clusters == 3
+    found = suggest_n_clusters(views, range(2, 8))
+    assert found.n_clusters == 3
+    np.testing.assert_allclose(found.eigenvalues, whole(seen[2], 8)[0])  # that of both halves
     assert [graph.rows.shape[0] for graph in seen] == [60, 60, 60]
     x = np.random.default_rng(0).normal(size=(60, 3))
     first, second, both = (graph @ x for graph in seen)
