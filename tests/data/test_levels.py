@@ -74,10 +74,10 @@ def test_whitened_level_is_that_of_the_trained_recipe():
     np.testing.assert_array_equal(pipeline("plain").fit_transform(x), both[:, 6:])
 
 
-def test_without_a_ridge_or_with_few_samples_no_digits_are_lost():
-    for x, ridge in ((view(), 0.0), (view(20, 40), 0.03)):
-        found = pipeline("whitened", ridge=ridge).fit_transform(x)
-        np.testing.assert_array_equal(found, ViewPipeline(True, 6, ridge).fit_transform(x))
+@pytest.mark.parametrize("x, ridge", [(view(), 0.0), (view(20, 40), 0.03)])
+def test_without_a_ridge_or_with_few_samples_no_digits_are_lost(x, ridge):
+    found = pipeline("whitened", ridge=ridge).fit_transform(x)
+    np.testing.assert_array_equal(found, ViewPipeline(True, 6, ridge).fit_transform(x))
 
 
 def test_spread_is_half_the_mean_squared_distance_of_rows():
