@@ -12,7 +12,7 @@ import scipy.sparse
 import torch
 from hypothesis import strategies as st
 
-from dmac.data.checks import as_views, check_labels, check_no_views, check_views, n_distinct
+from dmac.data.checks import as_views, check_labels, check_views, n_distinct
 from dmac.data.named_views import NamedView
 from dmac.data.source import filled
 from dmac.data.whitening import Whitening, normalize_rows
@@ -80,14 +80,6 @@ def test_labels(labels):
 def test_bad_labels(labels, message):
     with pytest.raises(ValueError, match=message):
         check_labels(labels, 3)
-
-
-def test_several_columns_are_no_labels_and_one_is():
-    for y in (None, [0, 1], np.zeros((3, 1)), [[0], [1]]):
-        check_no_views(y)
-    for y in (np.zeros((3, 2)), np.zeros((3, 1, 1)), [np.zeros((3, 1)), np.zeros((3, 1))]):
-        with pytest.raises(ValueError, match="y has the shape .*, as a view has: several views"):
-            check_no_views(y)
 
 
 def test_zeros_of_few_columns_may_be_values_and_that_is_said():

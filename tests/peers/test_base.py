@@ -102,10 +102,10 @@ def test_a_wrong_number_of_clusters_is_refused(bad):
         Echo(bad).fit(VIEWS)
 
 
-def test_a_view_in_the_place_of_labels_is_refused():
-    for call in (Echo(2).fit, Echo(2).fit_predict):
-        with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
-            call(*VIEWS)
+@pytest.mark.parametrize("call", [Echo(2).fit, Echo(2).fit_predict])
+def test_a_view_in_the_place_of_labels_is_refused(call):
+    with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
+        call(*VIEWS)
 
 
 def test_a_parameter_is_declared_once():
