@@ -121,7 +121,7 @@ def set_draws(
     widths: tuple[int, ...] = (),
     present: Flags | None = None,
 ) -> tuple[list[Callable[[], tuple[Tensor, AnchorGraph]]], tuple[int, ...]]:
-    """A function for each set that `draw_sets` draws, and the widths that count.
+    """Closures that each draw one anchor set, as of `draw_sets`, and the effective view widths.
 
     All that is random is drawn here, so the functions may be called side by side.
     """
@@ -246,5 +246,5 @@ def draw_graphs(
 
 
 def placed(blocks: Iterable[Block], sets: Iterable[AnchorSets], n_neighbors: int) -> list[Drawn]:
-    """Samples in blocks on the anchor sets that a fit has drawn there, as far as there are both."""
+    """Assign samples to the anchor sets of a fit, block by block, as far as there are both."""
     return [Drawn(b, s, rows_on(s, b.x, n_neighbors, b.present)) for b, s in zip(blocks, sets)]

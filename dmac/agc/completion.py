@@ -3,10 +3,10 @@ r"""What a sample lacks, filled in from what the others have: for the graphs of 
 The graph of one view needs nothing that is missing: a sample without the view has no edges there.
 The graph of all views side by side compares whole rows. Where few samples are whole, a row of zeros
 must not stand for a view that is missing, or samples would look alike because they lack the same
-views. So the
-missing rows are filled in, in closed form, by what is known of a sample: filtered eigenvectors of
-the average of the single views' graphs, and scores of a shrunken singular value decomposition that
-knows what is missing. Rows inferred from little information are short, that is, near the centre.
+views. So the missing rows are filled in, in closed form, by what is known of a sample: filtered
+eigenvectors of the average of the single views' graphs, and scores of a shrunken singular value
+decomposition that knows what is missing. Rows inferred from little information are short, that is,
+near the centre.
 
 Chapter 12 of the book derives it.
 """

@@ -31,9 +31,9 @@ from dmac.recipes import SpectralRecipe
 
 # Fields that a stored model gets from elsewhere.
 _GIVEN = ("recipe", "n_clusters", "pipelines")
-# Length of what the linear map says beside a row of length 1.
+# Weight of the linear map's unit rows relative to the filtered rows.
 _LINEAR = 2.0
-# One anchor set in so many of each block places, and at least one.
+# A model fitted on a part keeps one in so many of each block's anchor sets, and at least one.
 _FEWER = 3
 
 

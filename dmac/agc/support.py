@@ -17,8 +17,8 @@ from dmac.agc.averaged_graph import AveragedGraph
 from dmac.agc.votes import association
 from dmac.compute.threads import run_in_threads
 
-# Where one view decides alone: its own graph supports the clusters at least so far, and no other
-# view's so far. In generated data in which random categories took over, the other views had 0.10 at
+# A view decides alone if its own graph's support is at least _ALONE and every other view's is below
+# _CHANCE. In generated data in which random categories took over, the other views had 0.10 at
 # most; on the book's sixteen data sets the second view has 0.22 at least.
 _ALONE, _CHANCE = 0.4, 0.1
 

@@ -22,16 +22,17 @@ from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
 # negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.
 _NEGLIGIBLE = 1e-6
-# With one negative entry in so many, or one alone, a view misses its root by little: that is said.
+# If at most one entry in so many (or a single one) is negative, the view narrowly misses the square
+# root, and is warned of.
 _FEW = 200
 
 
 class ViewPipeline:
     r"""One view's way to the network: square root, unit rows, whitened principal directions.
 
-    0. With ``columns="standardised"``, the means of the columns are taken off, and they are divided
-       by their standard deviations (in a sparse view only that), both of the samples that have the
-       view.
+    0. With ``columns="standardised"``, the means of the columns are subtracted, and they are
+       divided by their standard deviations (in a sparse view only that). Both are computed over the
+       samples that have the view.
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
        Euclidean into Hellinger distance between histograms. A view with negative entries stays, and
