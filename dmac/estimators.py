@@ -10,7 +10,6 @@ import copy
 import dataclasses
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -62,7 +61,7 @@ class CollapseWarning(ConvergenceWarning):
     """A network's embedding has collapsed, as the notes of :class:`dmac.DMAC` define it."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class MultiViewEstimator(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
@@ -148,6 +147,7 @@ class MultiViewEstimator(
         self.recipe_ = plan.recipe
         self.n_anchors_ = plan.n_anchors
         self.n_features_ = n_features
+        self.n_features_in_ = sum(n_features)
         self.column_names_ = column_names
         self.view_names_ = view_names
         self.pipelines_ = plan.pipelines
@@ -354,10 +354,6 @@ class MultiViewEstimator(
         return self.column_names_
 
     @property
-    def n_features_in_(self) -> int:
-        return sum(self.n_features_)
-
-    @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
@@ -388,7 +384,7 @@ class MultiViewEstimator(
             persistence.save(self, path)
 
 
-@dataclass(eq=False, repr=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class AnchorGraphClustering(MultiViewEstimator):
     r"""Anchor-graph clustering: averaged anchor graphs, a spectral filter, guarded votes.
 
@@ -581,7 +577,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         return self._placed(checked, lambda _, memberships, __: np.asarray(memberships))
 
 
-@dataclass(eq=False, repr=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class DMAC(MultiViewEstimator):
     r"""Deep multi-view anchor clustering, the paper's network.
 
@@ -791,8 +787,7 @@ def numbered_by_size(model: AnchorGraphClustering | DMAC) -> AnchorGraphClusteri
     numbered.labels_ = np.argsort(order)[model.labels_]
     numbered.cluster_centers_ = model.cluster_centers_[order]
     if isinstance(model, AnchorGraphClustering):
-        link_ends = model.model_.ends[:, order]
-        numbered.model_ = dataclasses.replace(model.model_, ends=link_ends)
+        numbered.model_ = dataclasses.replace(model.model_, ends=model.model_.ends[:, order])
     if hasattr(model, "membership_"):
         numbered.membership_ = model.membership_[:, order]
     return numbered

@@ -176,8 +176,7 @@ def _as_text(given: Iterable[Any] | None, what: str, count: int) -> list[str]:
 def _compared(model: MultiViewEstimator, checked: list[View], seeds: int) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
     first = _seed(model)
-    rows = _drawn(checked)
-    drawn = [x.part(rows) for x in checked]
+    rows, drawn = _drawn(checked)
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=ViewWarning):
         fits = _fits(model, drawn, first, seeds, len(rows) == checked[0].shape[0])
@@ -447,16 +446,16 @@ def _means(checked: list[View], labels: Integers, chosen: list[int]) -> dict[int
 def seeds_agree(model: MultiViewEstimator, views: Views) -> float:
     """The mean ARI of a fit with two others of the next seeds, of up to 2000 samples."""
     checked = as_views(views, streamed=True, incomplete=True)
-    rows = _drawn(checked)
-    some = [x.part(rows) for x in checked]
+    rows, some = _drawn(checked)
     with warnings.catch_warnings(action="ignore"):  # the fit itself has said it
         fits = _fits(model, some, _seed(model), 3, len(rows) == len(model.labels_))
     return _mean_ari([fit.labels_ for fit in fits])
 
 
-def _drawn(checked: list[View]) -> Integers:
-    """The samples that are fitted again, in their order."""
-    return np.sort(np.random.default_rng(0).permutation(checked[0].shape[0])[:_SAMPLES])
+def _drawn(checked: list[View]) -> tuple[Integers, list[View]]:
+    """The samples that are fitted again, in their order, and their views."""
+    rows = np.sort(np.random.default_rng(0).permutation(checked[0].shape[0])[:_SAMPLES])
+    return rows, [x.part(rows) for x in checked]
 
 
 def _seed(model: MultiViewEstimator) -> int:
