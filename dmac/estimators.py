@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -61,7 +61,6 @@ class CollapseWarning(ConvergenceWarning):
     """A network's embedding has collapsed, as the notes of :class:`dmac.DMAC` define it."""
 
 
-@dataclasses.dataclass(eq=False, repr=False)
 class MultiViewEstimator(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
@@ -70,16 +69,23 @@ class MultiViewEstimator(
     See :class:`dmac.AnchorGraphClustering` and :class:`dmac.DMAC`.
     """
 
-    n_clusters: int
-    recipe: str | BaseRecipe
-    random_state: int | np.random.RandomState | None = None
-    device: str = "auto"
-    dtype: str = "float32"
-    verbose: bool = False
+    fit: Callable[..., Self]  # of each class
 
-    def fit(self, *args: Any, **options: Any) -> Self:
-        """Fit the views, as each class says."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        n_clusters: int,
+        recipe: str | BaseRecipe,
+        random_state: int | np.random.RandomState | None,
+        device: str,
+        dtype: str,
+        verbose: bool,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.recipe = recipe
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.verbose = verbose
 
     def _fit(
         self,
@@ -384,7 +390,6 @@ class MultiViewEstimator(
             persistence.save(self, path)
 
 
-@dataclasses.dataclass(eq=False, repr=False)
 class AnchorGraphClustering(MultiViewEstimator):
     r"""Anchor-graph clustering: averaged anchor graphs, a spectral filter, guarded votes.
 
@@ -511,7 +516,16 @@ class AnchorGraphClustering(MultiViewEstimator):
     True
     """
 
-    recipe: str | SpectralRecipe = "closed_form"
+    def __init__(
+        self,
+        n_clusters: int,
+        recipe: str | SpectralRecipe = "closed_form",
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(n_clusters, recipe, random_state, device, dtype, verbose)
 
     def fit(self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None) -> Self:
         """Cluster the samples by the eigenvectors of their averaged graph.
@@ -577,7 +591,6 @@ class AnchorGraphClustering(MultiViewEstimator):
         return self._placed(checked, lambda _, memberships, __: np.asarray(memberships))
 
 
-@dataclasses.dataclass(eq=False, repr=False)
 class DMAC(MultiViewEstimator):
     r"""Deep multi-view anchor clustering, the paper's network.
 
@@ -680,7 +693,16 @@ class DMAC(MultiViewEstimator):
     [1, 2, 3]
     """
 
-    recipe: str | NetworkRecipe = "released"
+    def __init__(
+        self,
+        n_clusters: int,
+        recipe: str | NetworkRecipe = "released",
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(n_clusters, recipe, random_state, device, dtype, verbose)
 
     def fit(
         self,
