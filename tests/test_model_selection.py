@@ -42,7 +42,7 @@ def test_a_suggestion_is_no_number_and_names_its_own(views):
 
 def test_only_some_of_many_samples_are_looked_at(monkeypatch, views):
     seen = []
-    monkeypatch.setattr("dmac.model_selection._MOST", 60)
+    monkeypatch.setattr("dmac.model_selection._MAX_SAMPLES", 60)
     whole = AveragedGraph.eigenpairs
     monkeypatch.setattr(AveragedGraph, "eigenpairs", lambda s, k: seen.append(s) or whole(s, k))
     found = suggest_n_clusters(views, range(2, 8))

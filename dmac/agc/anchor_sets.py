@@ -253,5 +253,5 @@ def draw_graphs(
 
 
 def placed(blocks: Iterable[Block], sets: Iterable[AnchorSets], n_neighbors: int) -> list[Drawn]:
-    """Samples in blocks on the anchor sets that a fit has drawn there, as far as there are both."""
+    """Assign samples to the anchor sets of a fit, block by block, as far as there are both."""
     return [Drawn(b, s, rows_on(s, b.x, n_neighbors, b.present)) for b, s in zip(blocks, sets)]

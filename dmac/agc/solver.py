@@ -151,6 +151,7 @@ class SpectralSolver(Solver):
     """
 
     takes_incomplete = True
+    takes_lazy = True
 
     def plan(self, n_samples: int, widths: Sequence[int], n_clusters: int) -> Plan:
         """The plan of a fit: of all samples, or of ``fit_samples`` of more; others are refused.

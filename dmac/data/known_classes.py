@@ -30,7 +30,7 @@ from dmac.data.vocabulary import (
     whole,
 )
 
-# How many columns a table of what is known of samples has at most; an array may lie either way.
+# Maximum number of columns of a metadata table; an array may lie either way.
 _FEW = 20
 _WAY = " (labels_key= names them, labels_key=False reads none)"
 

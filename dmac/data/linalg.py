@@ -108,7 +108,7 @@ def _factor_of_both(x: Array, y: Array) -> Array:
 def leading_by_products(x: Matrix, rank: int, mean: Array | float = 0.0) -> tuple[Array, Array]:
     """The largest singular values of X - 1 m^T, and their right vectors, to half of the digits.
 
-    A mean m (d,) is taken off on the way, so that a sparse X stays sparse.
+    A mean m (d,) is subtracted on the way, so that a sparse X stays sparse.
 
     A product with all columns or all rows gives them, or, of a view that is wide and long, few
     passes of an iteration, which come close where the spectrum falls; where it is flat any

@@ -1,9 +1,9 @@
 """Views from the files that people have, by a few rules that hold for all formats.
 
 A format is a function from a file to the things in it (:mod:`dmac.data.tables`,
-:mod:`dmac.data.variables`); here is decided which of them are views, which
-names the samples, and which has the known classes (:mod:`dmac.data.known_classes`). The page on
-what goes in says the rules in words.
+:mod:`dmac.data.variables`). This module decides which of them are views, which names the samples,
+and which has the known classes (:mod:`dmac.data.known_classes`). The page on what goes in says the
+rules in words.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _SEPARATORS = "\t;,|"
 _NUMBER = r"[\t;,|][\s\"]*[+-]?\.?\d"
 _DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 _POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
-# So many lines are looked at for what a table is, and so many cells of a header are shown.
+# Leading lines inspected to detect the format, and cells of a header that a message shows.
 _HEAD, _SHOWN = 30, 4
 # Numbers of a header go up by steps that differ by less than this share, or are such years.
 _ONE_STEP, _YEARS = 0.2, (1800, 2100)

@@ -1,4 +1,4 @@
-"""What names say of classes and samples, what cells of tables say, and columns of words."""
+"""Word lists and patterns that recognise class columns, names of samples, and formats of cells."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ _LINES = {
 }
 # Signs that may part the cells of a text, beside those that are tried.
 _SIGNS = ":^~/ "
-# The column that was taken for names, and so many are tried for the other half of a name.
+# Placeholder for the column taken as sample names; at most _TRIED columns are tried as the second
+# half of a key.
 _FIRST_COLUMN = "frame.columns[0]"
 _TRIED = 20
 

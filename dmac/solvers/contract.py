@@ -155,8 +155,10 @@ class Solver(Protocol):
     """
 
     recipe: Any
-    #: Whether samples may lack views, and views may be Dask arrays.
+    #: Whether samples may lack views.
     takes_incomplete: bool = False
+    #: Whether views may be Dask arrays.
+    takes_lazy: bool = False
 
     def __init__(self, recipe: Any) -> None:
         self.recipe = recipe

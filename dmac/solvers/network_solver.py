@@ -60,27 +60,29 @@ class NetworkSolver(Solver):
         the embedding have the width d for every view :eq:`eq:epoch-operations`. Views are whitened
         to :math:`r_a` directions, the recipe's number or all.
         """
-        recipe, n, c = self.recipe, n_samples, n_clusters
-        check_clusters(n, c)
-        d = c if recipe.embedding_dim is None else recipe.embedding_dim
-        if recipe.orthonormal and d > n:
+        recipe = self.recipe
+        check_clusters(n_samples, n_clusters)
+        d = n_clusters if recipe.embedding_dim is None else recipe.embedding_dim
+        if recipe.orthonormal and d > n_samples:
             raise ValueError(
-                f"embedding_dim is {d}, but {n} samples have no {d} orthogonal columns: "
-                f"set it to at most {n} in the recipe, or orthonormal to False"
+                f"embedding_dim is {d}, but {n_samples} samples have no {d} orthogonal columns: "
+                f"set it to at most {n_samples} in the recipe, or orthonormal to False"
             )
         m = recipe.n_anchors
         if m is None:
-            m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+            m = n_anchors_for(n_samples, n_clusters, recipe.anchor_factor, recipe.anchor_share)
         epochs = range(1, max(recipe.epochs, 1) + 1)
-        check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
-        most = max(1, round(recipe.components * c)) if recipe.components else None
+        check_anchors(
+            n_samples, m, max(neighbors_at(epoch, recipe, m, n_clusters) for epoch in epochs)
+        )
+        most = max(1, round(recipe.components * n_clusters)) if recipe.components else None
         inputs = sum(width if most is None else min(width, most) for width in widths)
         encoders = recipe.hidden_dim * (inputs + len(widths) * d)
         compared = inputs if recipe.anchor_space == "views" else len(widths) * d
         return Plan(
             recipe=recipe,
-            n_clusters=c,
-            n_fitted=n,
+            n_clusters=n_clusters,
+            n_fitted=n_samples,
             n_anchors=m,
             pipelines=[
                 ViewPipeline(recipe.root, most, recipe.whitening_ridge, recipe.columns)
@@ -144,7 +146,9 @@ class NetworkSolver(Solver):
         sklearn.exceptions.ConvergenceWarning
             If Ctrl-C was pressed in a fit without one: it ends after the epoch that was running.
         """
-        recipe, views, n_clusters = self.recipe, prepared.views, plan.n_clusters
+        recipe = self.recipe
+        views = prepared.views
+        n_clusters = plan.n_clusters
         widths = [pipeline.n_features_out_ for pipeline in prepared.pipelines]
         network = self.network(widths, n_clusters, generator)
         network.to_device(prepared.device, prepared.dtype).store_for(views)
@@ -237,7 +241,9 @@ class _State:
     """
 
     def __init__(self, network: Network, source: AnchorSource, generator: torch.Generator) -> None:
-        self.network, self.source, self.generator = network, source, generator
+        self.network = network
+        self.source = source
+        self.generator = generator
         self.histories: tuple[list[Any], list[Any]] = ([], [])
         self.progress = [Progress(), Progress()]
         self.phase = 0

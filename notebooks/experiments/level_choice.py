@@ -215,8 +215,7 @@ def beside_pipelines(store):
     ours = {AFTER: CLOSED_FORM, BEFORE: CLOSED_FORM_0_2}
     ours = {name: ("DMAC", settings_of(recipe, sealed=True)) for name, recipe in ours.items()}
     tested = sealed.studies_of()["pipelines"].variants
-    older = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
-    older |= {name: (name, field.field_settings(name)) for name in field.STANDARD}
+    older = BASELINES | {name: (name, field.field_settings(name)) for name in field.STANDARD}
     for x in SETS:
         for name, run in (ours | (tested if x in sealed.SETS else older)).items():
             made = [found.get(run_name(x, *run, seed)) for seed in SEEDS]

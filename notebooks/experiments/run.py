@@ -40,13 +40,21 @@ from experiments.measure import (
 )
 from experiments.store import canonical, round_floats
 
-#: The shallow pipelines of chapter 1: name in a table, function of views, number of clusters and
-#: seed, which returns labels, and settings.
+#: The shallow pipelines of chapter 1 by their names in the store: functions of views, number of
+#: clusters, seed and settings, which return labels.
+PIPELINES = {
+    "k-means, concatenated": baselines.raw_kmeans,
+    "k-means, whitened": baselines.whitened_kmeans,
+    "closed form, whitened": baselines.landmark_spectral_clustering,
+    "closed form, whitened, k = 10": baselines.landmark_spectral_clustering,
+}
+#: The same by their names in tables: name in the store, and settings. Where the two differ, the
+#: first runs were stored before another method was called the closed form.
 BASELINES = {
-    "k-means, concatenated": (baselines.raw_kmeans, {}),
-    "k-means, whitened": (baselines.whitened_kmeans, {}),
-    "closed form, whitened": (baselines.landmark_spectral_clustering, {"n_neighbors": 5}),
-    "closed form, whitened, k = 10": (baselines.landmark_spectral_clustering, {"n_neighbors": 10}),
+    "k-means, concatenated": ("k-means, concatenated", {}),
+    "k-means, whitened": ("k-means, whitened", {}),
+    "landmark spectral clustering": ("closed form, whitened", {"n_neighbors": 5}),
+    "landmark spectral clustering, k = 10": ("closed form, whitened, k = 10", {"n_neighbors": 10}),
 }
 #: What settings of a system of `dmac.peers` do not hold: a run has a seed and a device of its own,
 #: and the budget decides whether there is a result, and not which.
@@ -61,7 +69,7 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
 
 
 #: The other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
-#: of clusters, seed and settings, which returns the fitted system. They are not among `BASELINES`:
+#: of clusters, seed and settings, which returns the fitted system. They are not among `PIPELINES`:
 #: they take hours, so a page shows their stored runs and makes none.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: Those of them whose labels are the arg-max of soft assignments, beside which a record has the
@@ -98,7 +106,7 @@ class Spec:
     """A run to be made; its settings hold every parameter of the method."""
 
     dataset: str  # a name in ``dmac.available()``, or the path of a file
-    method: str  # "DMAC", `SUGGESTED`, `SURE`, a key of `BASELINES`, `PEERS`, `LIBRARIES` or others
+    method: str  # "DMAC", `SUGGESTED`, `SURE`, a key of `PIPELINES`, `PEERS`, `LIBRARIES` or others
     settings: dict  # of `settings_of`, `peer_settings`, `library_settings`, `field_settings`
     seed: int
     file: str  # group of records in the store
@@ -394,8 +402,7 @@ def _suggested(data, spec, device):
 
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
-    baselines = {name: function for name, (function, _) in BASELINES.items()}
-    functions = baselines | PEERS | LIBRARIES | incomplete.BASELINES
+    functions = PIPELINES | PEERS | LIBRARIES | incomplete.BASELINES
     more = {"device": device} if spec.method in PEERS else {}
     settings = {k: v for k, v in spec.settings.items() if k not in ("lacking", "sealed")} | more
     start = time.perf_counter()

@@ -163,7 +163,7 @@ def studies_of(test=FIRST):
     assays = tuple(name for name in sets if sets[name].kind in ASSAYS)
     closed = {name: _recipe(recipe) for name, recipe in test.recipes.items()}
     networks = RECIPES if test.beside else RECIPES | {PRETRAINED.name: PRETRAINED}
-    plain = {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
+    plain = {name: (method, more | {"sealed": True}) for name, (method, more) in BASELINES.items()}
     sure = settings_of(test.recipes[test.tested], of="DMAC", fits=1, sealed=True)
     count = {"candidates": CANDIDATES, "sealed": True}
     return {

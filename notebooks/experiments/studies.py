@@ -666,10 +666,9 @@ PEER_DEFAULTS = {
 }
 # The studies.
 
-_SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
 #: Table 2.
 COMPARISON = {
-    **_SHALLOW,
+    **BASELINES,
     **{name: ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
 }
 #: What was made again to see what rounding does: RELEASED with k one epoch early.
@@ -712,7 +711,7 @@ STUDIES = {
     "repeated": Study(REPEATED, MAIN, FEW, "07_protocols"),
     # REVISED; walks leave out their last row, which is REVISED.
     "revised": Study(_of(REVISED, "revised"), NINE, 10, "11_network 13_evidence index"),
-    "baselines": Study(_SHALLOW, NINE, 10, "12_recipes 13_evidence index"),
+    "baselines": Study(BASELINES, NINE, 10, "12_recipes 13_evidence index"),
     "unseen": Study(
         _of(REVISED, "revised", held_out=0.3),
         ("CCV-20d", "HandWritten", "100Leaves"),
@@ -750,7 +749,7 @@ STUDIES = {
     "closed form, before": Study(
         vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "13_evidence"
     ),
-    "shallow, new sets": Study(_SHALLOW, NEW, 10, "12_recipes 13_evidence index"),
+    "shallow, new sets": Study(BASELINES, NEW, 10, "12_recipes 13_evidence index"),
     "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "12_recipes 13_evidence index"),
     "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 13_evidence"),
     "published, new sets": Study(_of(PUBLISHED, "published"), NEW, 3, "01_comparison 13_evidence"),
@@ -806,7 +805,7 @@ STUDIES = {
         10,
         _FURTHER_ON,
     ),
-    "further sets, shallow": Study(_SHALLOW, FURTHER, 10, _FURTHER_ON),
+    "further sets, shallow": Study(BASELINES, FURTHER, 10, _FURTHER_ON),
     "further sets, LMVSC": _trial(FURTHER, 10, {"LMVSC": {}}, _FURTHER_ON),
     "further sets, SNF": _trial(FURTHER, FEW, {"SNF": {}}, _FURTHER_ON),
     "further sets, SNF as they come": _trial(
@@ -821,7 +820,7 @@ STUDIES = {
     "held out, closed form": Study(
         _of(CLOSED_FORM_0_2, "closed form"), HELD_OUT, SEEDS, _FURTHER_ON
     ),
-    "held out, shallow": Study(_SHALLOW, HELD_OUT, SEEDS, _FURTHER_ON),
+    "held out, shallow": Study(BASELINES, HELD_OUT, SEEDS, _FURTHER_ON),
     "held out, closed form, 2026-11": Study(
         _of(CLOSED_FORM_2026_11, "closed form, 2026-11"), HELD_OUT, SEEDS, _FURTHER_ON
     ),

@@ -40,7 +40,7 @@ def complete(listed, folder, **options):
     return list(records.complete(listed, records.open_store(folder), load=load, **options))
 
 
-LISTED = [spec(seed=1), spec(seed=2), spec(runs.BASELINES[METHOD][1], METHOD)]
+LISTED = [spec(seed=1), spec(seed=2), spec(*reversed(runs.BASELINES[METHOD]))]
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +203,7 @@ def test_a_timed_run_has_its_own_number_of_threads(monkeypatch):
         used.append(torch.get_num_threads())
         return load("toy").labels
 
-    monkeypatch.setitem(runs.BASELINES, "timed", (function, {}))
+    monkeypatch.setitem(runs.PIPELINES, "timed", function)
     before = torch.get_num_threads()
     record = runs.make_run(spec({"threads": 2}, "timed"), load=load)
     assert record["threads"] == 2 and used == [2] and record["scores"]["acc"] == 1
@@ -284,7 +284,7 @@ def test_every_listed_run_can_be_made():
         "mfeat": (2000, 6, 10),
         "BBC": (685, 4, 5),
     }
-    known = (*runs.BASELINES, *runs.PEERS, *runs.LIBRARIES, *incomplete.BASELINES)
+    known = (*runs.PIPELINES, *runs.PEERS, *runs.LIBRARIES, *incomplete.BASELINES)
     known += (runs.SUGGESTED, runs.SURE)
     seen = set()
     for one in (one for stage in plan.full().values() for one in stage):

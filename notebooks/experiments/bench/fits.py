@@ -25,7 +25,7 @@ def fitted_systems():
     schedules a fit takes minutes to hours.
     """
     return {
-        **{name: studies.COMPARISON[name] for name in BASELINES},
+        **{method: (method, settings) for method, settings in BASELINES.values()},
         **{x: ("DMAC", settings_of(OURS[x])) for x in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
         **studies.SHALLOW_PEERS,
         # Its default when fits were timed.
