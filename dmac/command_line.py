@@ -30,11 +30,9 @@ import numpy as np
 
 import dmac
 from dmac._types import Array
-from dmac.data.checks import as_views
-from dmac.data.named_views import NamedView, ending_of, number_of
-from dmac.data.names import in_order
+from dmac.data.checks import View, as_views
+from dmac.data.names import NamedView, ending_of, in_order, number_of
 from dmac.data.readers import ENDINGS, READERS, Reading, is_data
-from dmac.data.source import View
 from dmac.data.variables import open_cells
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.

@@ -17,7 +17,7 @@ import numpy as np
 from dmac._types import Array, Integers
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
-from dmac.data.named_views import NamedView, called, is_frame
+from dmac.data.names import NamedView, called, is_frame
 from dmac.data.tables import without
 from dmac.data.vocabulary import (
     CLASSES,

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix
+from dmac.data.checks import ArrayView, spread
 from dmac.data.linalg import (
     GRAM,
     as_dense,
@@ -24,7 +25,6 @@ from dmac.data.linalg import (
     stored,
 )
 from dmac.data.pipeline import ViewPipeline, fitted
-from dmac.data.source import ArrayView, spread
 from dmac.data.whitening import Whitening
 
 # What `moments` gives: a number, (d,) and (d, d).

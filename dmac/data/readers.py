@@ -23,8 +23,7 @@ import scipy.sparse
 from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
 from dmac.data.known_classes import agreed, having_name, known_classes
-from dmac.data.named_views import NamedView, as_named, called, counts, ending_of, is_frame, natural
-from dmac.data.names import lined_up
+from dmac.data.names import NamedView, as_named, called, ending_of, is_frame, lined_up, natural
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import (
     BINARY,
@@ -49,6 +48,7 @@ from dmac.data.vocabulary import (
     Column,
     as_text,
     bare,
+    counts,
     marks,
     says_classes,
     says_features,

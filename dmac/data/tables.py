@@ -19,12 +19,13 @@ import numpy as np
 
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, stem
-from dmac.data.source import not_nan
+from dmac.data.checks import not_nan
+from dmac.data.names import NamedView, called, ending_of, is_frame, stem
 from dmac.data.vocabulary import (
     KNOWN,
     Column,
     as_text,
+    counts,
     everywhere,
     kind_of_numbers,
     line_for,

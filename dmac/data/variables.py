@@ -19,8 +19,9 @@ import scipy.io
 import scipy.sparse
 
 from dmac._types import Matrix
-from dmac.data.named_views import NamedView, counts, natural, stem
+from dmac.data.names import NamedView, natural, stem
 from dmac.data.safe_files import loadmat, open_hdf5
+from dmac.data.vocabulary import counts
 
 # So many structures stand in each other.
 _DEEP = 8

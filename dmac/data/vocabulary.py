@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from dmac._types import Array, Flags, Floats
-from dmac.data.named_views import counts
 
 #: Names of classes that are taken before others.
 LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
@@ -171,6 +170,14 @@ def says_samples(header: str, j: int = 1) -> bool:
 def only_counts(header: str) -> bool:
     """Whether a header says no more of numbers than that they count rows: Unnamed: 0, Nr."""
     return not header or bool(_COUNTING & set(words(header)[-1:]))
+
+
+def counts(names: Sequence[Any]) -> bool:
+    """Whether names only count rows: 0, 1, 2, ... or 1, 2, 3, ..., as numbers or as text."""
+    start = str(names[0]) if len(names) else ""
+    return start in ("0", "1") and all(
+        str(name) == str(i) for i, name in enumerate(names, int(start))
+    )
 
 
 def no_samples(names: Sequence[Any]) -> list[str]:

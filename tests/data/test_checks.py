@@ -12,9 +12,15 @@ import scipy.sparse
 import torch
 from hypothesis import strategies as st
 
-from dmac.data.checks import as_views, check_labels, check_no_views, check_views, n_distinct
-from dmac.data.named_views import NamedView
-from dmac.data.source import filled
+from dmac.data.checks import (
+    as_views,
+    check_labels,
+    check_no_views,
+    check_views,
+    n_distinct,
+    nonzero_rows,
+)
+from dmac.data.names import NamedView
 from dmac.data.whitening import Whitening, normalize_rows
 
 X = np.arange(12.0).reshape(4, 3)
@@ -144,7 +150,7 @@ def test_distinct_samples_are_counted_over_all_views(kind):
 def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     x = kind([[0, 2.0], [0, 0], [-1, 1], [np.nan, np.nan]])
     found = check_views([x, np.ones((4, 6))], incomplete=True)[0]
-    assert filled(found).tolist() == [True, False, True, False]
+    assert nonzero_rows(found).tolist() == [True, False, True, False]
     assert getattr(found, "nnz", 3) == 3  # no zeros are stored
     for views, message in (
         ([x], r"sample 3 lacks all views \(.* from 0\): remove it"),

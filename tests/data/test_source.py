@@ -5,9 +5,8 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.data import source
-from dmac.data.checks import as_views, is_on_disk
-from dmac.data.source import digest
+from dmac.data import checks
+from dmac.data.checks import as_views, digest, is_on_disk
 
 
 def views():
@@ -21,7 +20,7 @@ def test_what_counts_as_streamed(on_disk):
 
 
 def test_bad_entries_are_found_where_they_are(on_disk, monkeypatch):
-    monkeypatch.setattr(source, "_NUMBERS", 12 * 40)
+    monkeypatch.setattr(checks, "_NUMBERS", 12 * 40)
     first, bad = views()
     bad[77, 3] = np.nan  # behind the first block
     _, second = as_views(on_disk("npy", [first, bad]), streamed=True)
@@ -34,7 +33,7 @@ X = np.arange(12.0).reshape(4, 3) % 5
 
 @pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
 def test_the_disk_does_not_matter(kind, on_disk, monkeypatch):
-    monkeypatch.setattr("dmac.data.source._NUMBERS", 2 * X.shape[1])  # blocks of two rows
+    monkeypatch.setattr("dmac.data.checks._NUMBERS", 2 * X.shape[1])  # blocks of two rows
     assert digest(as_views(on_disk(kind, [X]), streamed=True)) == digest([X])
 
 
