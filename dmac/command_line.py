@@ -42,9 +42,12 @@ FAULT = 70
 # What bad data, files and settings raise, with a message written for people.
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 
-# Endings of what is written: tables, pages, and files of cells, into whose copy the clusters go as
-# a column of this name. What has no ending may be a pipe.
-_TABLES, _PAGES, _CELLS, _COLUMN = ("", ".csv", ".tsv"), ("", ".html"), (".h5ad", ".h5mu"), "dmac"
+# Endings of what is written: tables, pages, and files of cells. What has no ending may be a pipe.
+_TABLES = ("", ".csv", ".tsv")
+_PAGES = ("", ".html")
+_CELLS = (".h5ad", ".h5mu")
+# The column of the clusters in a copy of a file of cells.
+_COLUMN = "dmac"
 # What is asked for here, by what Python calls it; the longer first.
 _OPTIONS = {
     "labels_key=False": "--no-labels",
@@ -390,14 +393,10 @@ def report(
     python -m dmac report data.mat --clusters 10 --out report.html
     python -m dmac report data.mat --model folder --out report.html
     """
-    given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
-    named = [
-        x
-        for x in ("clusters", "recipe", "standardise", "seed")
-        if given.get_parameter_source(x) == typed
-    ]
-    if model is not None and named:
-        raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
+    source_of = click.get_current_context().get_parameter_source
+    for name in ("clusters", "recipe", "standardise", "seed"):
+        if model is not None and source_of(name) == click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is that of the model: leave out one of them")
     _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)

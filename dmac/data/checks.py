@@ -41,7 +41,7 @@ from dmac.data.names import (
 #: Views with 2 to this many columns are narrow; from six columns on, unit rows work well.
 NARROW = 5
 # Samples that are compared at a time.
-_ROWS = 64
+_N_COMPARED = 64
 # Samples on which columns are compared, and the share of the variance from which one column
 # dominates a view. In simulated views the classes are lost once one noisy column holds 97 % of the
 # variance or more; after a square root, 99.7 % is harmless in the numerals.
@@ -50,7 +50,8 @@ _DOMINANT = 0.97
 _DOMINANT_ROOTED = 0.998
 # Numbers that often stand for what is missing, from which others are farther than from each other;
 # any other number is so many times as far.
-_NINES, _FAR = [10.0**k - 1 for k in range(1, 9)], 3
+_NINES = [10.0**k - 1 for k in range(1, 9)]
+_FAR = 3
 _CODES = [
     *(-x for x in _NINES),
     *_NINES[2:],
@@ -302,8 +303,6 @@ def is_on_disk(x: object) -> bool:
 
 def _check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
     """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
-    if not getattr(getattr(x, "id", None), "valid", True):
-        raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
     if np.dtype(x.dtype).kind not in kinds:
         raise ValueError(
             f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
@@ -400,6 +399,8 @@ def _rows_or_nan(x: Any) -> Any:
 
 def _of_kind(x: NamedView, streamed: bool, incomplete: bool, most: int | None) -> View:
     """A view that stays on disk, or is in memory: as float64, if it is not long."""
+    if not getattr(getattr(x.values, "id", None), "valid", True):
+        raise ValueError(f"{x.where} is in an HDF5 file that was closed: open it again")
     if streamed and is_on_disk(x.values):
         _check_kind(x.values, x.where)
         return DiskView.of(x, incomplete=incomplete)
@@ -459,7 +460,7 @@ def as_views(
         The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
     streamed : bool
         Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
-        a :class:`dmac.data.source.DiskView`, whose blocks are checked as they are read.
+        a :class:`dmac.data.checks.DiskView`, whose blocks are checked as they are read.
     incomplete : bool
         Let samples lack views: a row of NaN, None for a row of a nested list, or a name that a
         data frame does not have and others do, becomes a row of zeros.
@@ -479,7 +480,7 @@ def as_views(
 
     Returns
     -------
-    list of v dmac.data.source.View
+    list of v dmac.data.checks.View
         Sparse stays sparse. The input is never modified, but an array or a CSR matrix that is
         float64 and, if dense, C-contiguous, is not copied.
 
@@ -717,7 +718,7 @@ def _warn_of_codes(x: Floats, where: str) -> None:
 def n_distinct(views: Sequence[View], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     distinct: set[bytes] = set()
-    n, size = views[0].shape[0], min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
+    n, size = views[0].shape[0], min(_N_COMPARED, block_rows(sum(x.shape[1] for x in views)))
     for rows in (slice(start, min(start + size, n)) for start in range(0, n, size)):
         blocks = [as_dense(x.read(rows)) for x in views]
         # Digests, as rows may be long; -0 becomes 0.

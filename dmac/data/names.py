@@ -31,8 +31,12 @@ HOW = (
 )
 # Number of names in a message.
 _EXAMPLES = 3
-# Of fewer rows none adds the others up; in so many columns it does, of those that vary by so much.
-_ROWS, _NEARLY, _CONSTANT = 5, 0.9, 1e-6
+# Of fewer rows none adds the others up.
+_MIN_ROWS = 5
+# A row adds the others up if it does in more than this share of the columns that vary.
+_ADDED_SHARE = 0.9
+# A column varies if its deviation is above this share of its largest magnitude.
+_MIN_DEVIATION = 1e-6
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")
 
@@ -279,17 +283,17 @@ def _check_rows(view: NamedView) -> None:
 def _adds_up(x: Any) -> str:
     """Whether a last row is the sum or the mean of the others in nearly all columns that vary."""
     x = x.to_numpy() if is_frame(x) else x
-    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iuf" or len(x) < _ROWS:
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iuf" or len(x) < _MIN_ROWS:
         return ""
     others, last = x[:-1].astype(float), x[-1].astype(float)
     spread = others.std(0)
-    varies = spread > _CONSTANT * abs(others).max(0)
+    varies = spread > _MIN_DEVIATION * abs(others).max(0)
     for what, wanted, reach, columns in (
         ("sum", others.sum(0), abs(others.sum(0)) / 1000, 2),
         ("mean", others.mean(0), spread / 20, 3),
     ):
         near = (abs(last - wanted) <= reach) & ((others == last).mean(0) < 0.5)
-        if varies.sum() >= columns and near[varies].mean() > _NEARLY:
+        if varies.sum() >= columns and near[varies].mean() > _ADDED_SHARE:
             return what
     return ""
 

@@ -1,9 +1,9 @@
 """Views from the files that people have, by a few rules that hold for all formats.
 
 A format is a function from a file to the things in it (:mod:`dmac.data.tables`,
-:mod:`dmac.data.variables`); here is decided which of them are views, which
-names the samples, and which has the known classes (:mod:`dmac.data.known_classes`). The page on
-what goes in says the rules in words.
+:mod:`dmac.data.variables`). This module decides which of them are views, which names the samples,
+and which has the known classes (:mod:`dmac.data.known_classes`). The page on what goes in says the
+rules in words.
 """
 
 from __future__ import annotations
@@ -238,8 +238,7 @@ def read_views(
     _warn_of_rows(views, transposed)
     orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(as_named(views), incomplete=True)
-    samples, n = views[0].samples, views[0].values.shape[0]
-    classes, labels, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
+    classes, labels, known = agreed(candidates, views[0], labels_key, left_out, len(orders) > 1)
     about = [x for x in items if is_frame(x.values) and x.features and called(x) in left_out]
     return Reading(views, labels, known, left_out, files, classes, about)
 

@@ -24,9 +24,9 @@ from dmac.data.safe_files import loadmat, open_hdf5
 from dmac.data.vocabulary import counts
 
 # So many structures stand in each other.
-_DEEP = 8
+_MAX_DEPTH = 8
 # More rows without an entry are no samples: a file of few bytes would fill the memory with them.
-_EMPTY = 10**8
+_MAX_EMPTY_ROWS = 10**8
 
 
 def read_mat(file: Path) -> list[NamedView]:
@@ -149,7 +149,7 @@ def _flat(
         inside = {f".{name}": content(x) for name, x in inside.items()}
     if not isinstance(inside, dict):
         yield NamedView(inside, key)
-    elif depth <= _DEEP:
+    elif depth <= _MAX_DEPTH:
         for name, x in inside.items():
             yield from _flat(key + name, x, content, depth + 1)
 
@@ -158,7 +158,7 @@ def _check_indices(matrix: Matrix) -> Matrix:
     """The sparse matrix itself, once its indices are known to point inside it."""
     if (np.diff(matrix.indptr) < 0).any():  # SciPy looks at this only where there are entries
         raise ValueError("a sparse matrix has column starts that decrease")
-    if matrix.shape[0] > matrix.nnz + _EMPTY:
+    if matrix.shape[0] > matrix.nnz + _MAX_EMPTY_ROWS:
         raise ValueError(f"a sparse matrix has {matrix.shape[0]} rows, and {matrix.nnz} entries")
     matrix.check_format(full_check=True)
     return matrix
@@ -224,16 +224,12 @@ def read_cells(file: Path) -> list[NamedView]:
             items += by_type(modality.X[:], modality.var_names, types, modality.obs_names)
         elif modality.X is not None:
             items.append(_view(modality.X, key or "X", modality, modality.var_names))
-        items += [
-            _view(x, f"{prefix}obsm.{name}", modality, getattr(x, "columns", None))
-            for name, x in modality.obsm.items()
+        tables = [
+            *((f"obsm.{y}", x, getattr(x, "columns", None)) for y, x in modality.obsm.items()),
+            *((f"layers.{y}", x, modality.var_names) for y, x in modality.layers.items()),
+            *(("raw", x.X, x.var_names) for x in [modality.raw] if x is not None),
         ]
-        items += [
-            _view(x, f"{prefix}layers.{name}", modality, modality.var_names)
-            for name, x in modality.layers.items()
-        ]
-        if modality.raw is not None:
-            items.append(_view(modality.raw.X, f"{prefix}raw", modality, modality.raw.var_names))
+        items += [_view(x, prefix + name, modality, features) for name, x, features in tables]
         items += _columns(modality.obs, prefix or "obs.")
     return items + (_columns(cells.obs, "obs.") if "" not in modalities else [])
 

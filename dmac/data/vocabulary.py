@@ -1,4 +1,4 @@
-"""What names say of classes and samples, what cells of tables say, and columns of words."""
+"""Word lists and patterns that recognise class columns, sample names and formats of cells."""
 
 from __future__ import annotations
 
@@ -109,9 +109,10 @@ _LINES = {
 }
 # Signs that may part the cells of a text, beside those that are tried.
 _SIGNS = ":^~/ "
-# The column that was taken for names, and so many are tried for the other half of a name.
+# Placeholder for the column that was taken for names.
 _FIRST_COLUMN = "frame.columns[0]"
-_TRIED = 20
+# Columns that are tried as the other half of a name, at most.
+_MAX_HALVES = 20
 
 
 def words(name: str) -> list[str]:
@@ -140,7 +141,7 @@ def says_features(name: str) -> bool:
     return bool(last) and last[0].removesuffix("s") in _FEATURES
 
 
-def ends(name: str) -> set[str]:
+def last_words(name: str) -> set[str]:
     """The last word of a name, and the last two in one; none of one or two letters."""
     parts = words(bare(name))
     return {word for word in (*parts[-1:], "".join(parts[-2:])) if len(word) > 2}
@@ -148,14 +149,13 @@ def ends(name: str) -> set[str]:
 
 def says_classes(name: str, among: set[str] = CLASSES) -> bool:
     """Whether a lone vector has such a name, or one that ends with it: BRCA_subtype."""
-    return (
-        whole(bare(name)) in among or bool(ends(name) & among) or "labels" in words(bare(name))[:1]
-    )
+    says = whole(bare(name)) in among or last_words(name) & among
+    return bool(says) or "labels" in words(bare(name))[:1]
 
 
 def says_known(name: str) -> bool:
     """Whether a table has the name of what is known of samples: target, but not target_genes."""
-    return whole(bare(name)) in KNOWN or bool(ends(name) & _ABOUT_SAMPLES)
+    return whole(bare(name)) in KNOWN or bool(last_words(name) & _ABOUT_SAMPLES)
 
 
 def says_samples(header: str, j: int = 1) -> bool:
@@ -331,7 +331,7 @@ def _of_keys(table: dict[str, list[str]], words: list[str]) -> str:
     varying = [name for name, cells in table.items() if len(set(cells)) > 1]
     counted = [name for name in varying if all(map(str.isdecimal, table[name]))]
     keys = [name for name in (*words, *counted) if name in varying and repeats[name]]
-    for a, b in product([name for name in words if name in varying], keys[:_TRIED]):
+    for a, b in product([name for name in words if name in varying], keys[:_MAX_HALVES]):
         if len(set(zip(table[a], table[b]))) < len(table[a]):
             continue
         (value, *more) = [name for name in varying if name not in keys] or keys[-1:]

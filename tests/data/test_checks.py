@@ -5,6 +5,7 @@ import re
 import warnings
 
 import hypothesis
+import input_cases
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,6 +87,11 @@ def test_labels(labels):
 def test_bad_labels(labels, message):
     with pytest.raises(ValueError, match=message):
         check_labels(labels, 3)
+
+
+def test_what_is_in_a_closed_file_is_refused_wherever_it_is_read():
+    with pytest.raises(ValueError, match="view 1 is in an HDF5 file that was closed: open it"):
+        check_views(input_cases.closed())
 
 
 def test_several_columns_are_no_labels_and_one_is():
