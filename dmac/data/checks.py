@@ -61,7 +61,7 @@ _CODES = [
 _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 # Numbers in one block of a view.
 _NUMBERS = 2**22
-# So many partial sums of Dask arrays are added in one task.
+# Partial sums of Dask arrays that one task adds.
 _ADDED = 8
 # The flag of madvise that frees pages after reading, where the platform has it.
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
@@ -77,7 +77,7 @@ def nonzero_rows(x: Matrix) -> Flags:
     return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
 
 
-def spread(rows: Matrix, present: Flags) -> Matrix:
+def with_zero_rows(rows: Matrix, present: Flags) -> Matrix:
     """Rows of the samples that have a view, and rows of zeros for those that lack it: (n, r)."""
     if present.all():
         return rows
@@ -132,7 +132,8 @@ class View(NamedView):
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
-        n, size = self.shape[0], self.shape[0] if self.sparse else block_rows(self.shape[1])
+        n = self.shape[0]
+        size = self.shape[0] if self.sparse else block_rows(self.shape[1])
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
     def __iter__(self) -> Iterator[Matrix]:
@@ -174,7 +175,7 @@ def checked_view(
     ``rows`` has the numbers of the rows of a block.
     """
     if not there.all():
-        x = spread(x[there], there)
+        x = with_zero_rows(x[there], there)
     check_finite(x, view.where, rows)
     present = there if view.measured else there & nonzero_rows(x)
     return ArrayView.of(view, values=x, present=present)
@@ -228,14 +229,16 @@ class DiskView(View):
         """Some rows, in one walk along the disk."""
         if isinstance(rows, slice):
             return self._read(rows)
-        out, order = np.empty((len(rows), self.shape[1])), np.argsort(rows)
+        out = np.empty((len(rows), self.shape[1]))
+        order = np.argsort(rows)
         present = np.empty(len(rows), bool)
         ends = [block.stop for block in self.slices()]
         places = np.split(order, np.searchsorted(rows[order], ends[:-1]))
         for block, place in zip(self.slices(), places):
             if len(place):
                 found = self._read(block, rows[place] - block.start)
-                out[place], present[place] = found.values, found.present
+                out[place] = found.values
+                present[place] = found.present
         return ArrayView.of(self, values=out, present=present)
 
 
@@ -269,8 +272,8 @@ class DaskView(View):
 
         blocks = zip(self.starts, self.values.to_delayed().ravel())
         of_block = functools.partial(_of_block, function, self.without_rows())
-        of_block, added = delayed(of_block, traverse=False), delayed(_added)
-        parts = [of_block(start, block) for start, block in blocks]
+        added = delayed(_added)
+        parts = [delayed(of_block, traverse=False)(start, block) for start, block in blocks]
         while len(parts) > 1:
             parts = [added(parts[i : i + _ADDED]) for i in range(0, len(parts), _ADDED)]
         return list(parts[0].compute())
@@ -675,11 +678,14 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
     largest = abs(rows).max()
     if x.shape[1] <= NARROW or not largest:
         return
-    rows, most = rows / largest, _DOMINANT
+    rows = rows / largest
+    most = _DOMINANT
     if rows.min() >= 0:
-        rows, most = on_entries(np.sqrt, rows), _DOMINANT_ROOTED
+        rows = on_entries(np.sqrt, rows)
+        most = _DOMINANT_ROOTED
     variances = StandardScaler(with_mean=False).fit(rows).var_
-    j, squares = int(variances.argmax()), row_norms(rows, squared=True)
+    j = int(variances.argmax())
+    squares = row_norms(rows, squared=True)
     nonzero = squares > 0
     of_column = np.asarray(rows[:, [j]].sum(1)).ravel()[nonzero] ** 2 / squares[nonzero]
     if variances[j] > most * variances.sum() and of_column.mean() > 0.5:
@@ -702,8 +708,10 @@ def _warn_of_codes(x: Floats, where: str) -> None:
             coded = inside == value
             rest = np.where(coded, np.nan, inside)
             with warnings.catch_warnings(action="ignore"):  # of columns with nothing else
-                low, high = np.nanmin(rest, 0), np.nanmax(rest, 0)
-            apart, usual = np.maximum(low - value, value - high), value in _CODES
+                low = np.nanmin(rest, 0)
+                high = np.nanmax(rest, 0)
+            apart = np.maximum(low - value, value - high)
+            usual = value in _CODES
             far = (apart > (1 if usual else _FAR) * (high - low)) & (high > low)
             if (far & (coded.sum(0) > 1)).sum() > (not usual):
                 warn(
@@ -718,7 +726,8 @@ def _warn_of_codes(x: Floats, where: str) -> None:
 def n_distinct(views: Sequence[View], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     distinct: set[bytes] = set()
-    n, size = views[0].shape[0], min(_N_COMPARED, block_rows(sum(x.shape[1] for x in views)))
+    n = views[0].shape[0]
+    size = min(_N_COMPARED, block_rows(sum(x.shape[1] for x in views)))
     for rows in (slice(start, min(start + size, n)) for start in range(0, n, size)):
         blocks = [as_dense(x.read(rows)) for x in views]
         # Digests, as rows may be long; -0 becomes 0.

@@ -210,7 +210,8 @@ def agreed(
 
 def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
     """The class of each of n samples, by name where both have names."""
-    names, values = classes.samples, classes.values
+    names = classes.samples
+    values = classes.values
     # A word above the words of a column without names, which nothing else told from them.
     if not names and len(values) == n + 1 and not (values[1:] == values[0]).any():
         values = values[1:]

@@ -93,7 +93,8 @@ def as_named(views: Any) -> list[NamedView]:
     if not isinstance(views, (list, tuple)):
         n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
         if n_axes != 2 and not isinstance(views, NamedView):
-            what, way = f"a {type(views).__name__}", HOW
+            what = f"a {type(views).__name__}"
+            way = HOW
             if n_axes:
                 what = f"one of shape {views.shape}"
                 way = (
@@ -185,7 +186,8 @@ def in_order(x: Any, names: Any, what: str, others: str) -> Any:
         return x  # what has another length is refused where it is counted
     if x.index.is_unique and x.index.isin(names).all():
         return x.reindex(names)
-    own, other = x.index.tolist(), list(names)
+    own = x.index.tolist()
+    other = list(names)
     if own != other and not counts(own) and not counts(other):
         name, its = next(pair for pair in zip(own, other) if pair[0] != pair[1])
         warn(
@@ -285,7 +287,8 @@ def _adds_up(x: Any) -> str:
     x = x.to_numpy() if is_frame(x) else x
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "iuf" or len(x) < _MIN_ROWS:
         return ""
-    others, last = x[:-1].astype(float), x[-1].astype(float)
+    others = x[:-1].astype(float)
+    last = x[-1].astype(float)
     spread = others.std(0)
     varies = spread > _MIN_DEVIATION * abs(others).max(0)
     for what, wanted, reach, columns in (
@@ -384,7 +387,8 @@ def _check_union(
     views: Sequence[NamedView], places: list[dict[Any, int]], incomplete: bool
 ) -> None:
     """Refuse views of other samples that cannot be lined up, and doubt names that look alike."""
-    reached, rest = set(places[0]), list(range(1, len(places)))
+    reached = set(places[0])
+    rest = list(range(1, len(places)))
     while near := [a for a in rest if not reached.isdisjoint(places[a])]:
         reached.update(*(places[a] for a in near))
         rest = [a for a in rest if a not in near]
@@ -497,7 +501,8 @@ def check_feature_names(
         return  # they are counted by themselves
     unnamed = []
     for x, names in zip(views, np.split(fitted, np.cumsum(n_features)[:-1])):
-        new, old = _texts(x), [name for name in names if isinstance(name, str)]
+        new = _texts(x)
+        old = [name for name in names if isinstance(name, str)]
         if old and not new:
             unnamed.append(x.where)
         elif old and new != old:
@@ -512,7 +517,8 @@ def check_feature_names(
 
 def _mismatch(new: list[str], old: list[str]) -> str:
     """Which columns are new, and which are missing, and what to do, in scikit-learn's words."""
-    lists, advice = "", "Put the columns into that order, as by frame[names]."
+    lists = ""
+    advice = "Put the columns into that order, as by frame[names]."
     for what, names, to_do in (
         ("unseen at fit time", set(new) - set(old), "Take out those that the fit has not seen."),
         (

@@ -241,7 +241,8 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
     if not filled.any():
         raise ValueError(f"{view.source} is empty")
     cells = cells.iloc[: np.flatnonzero(filled.any(1))[-1] + 1, filled.any(0)]
-    counted, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
+    counted = as_text(cells.iloc[0])
+    above = parsed(cells.iloc[:2])[1]
     if (counts(counted) or counts(counted[1:])) and above[1:].any() and above[-1].all():
         cells = cells.iloc[1:]
     text = [as_text(line) for line in cells.iloc[:_N_LINES].to_numpy()]
@@ -288,7 +289,9 @@ def _counting(text: list[list[str]], x: Floats, behind: bool) -> str:
     above fractions, or the word has no digit where the names below have; without a word there has
     to be a step as well as fractions.
     """
-    first, numbers, below = text[0], x[0, behind:], x[1:, behind:]
+    first = text[0]
+    numbers = x[0, behind:]
+    below = x[1:, behind:]
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:
         return "counts 0, 1, 2, ..., as tables without names of columns are written"
     if not (len({*numbers}) == len(numbers) > 1 and np.isfinite(numbers).all() and len(below)):
@@ -439,7 +442,8 @@ def numbers(
 def _no_number(view: NamedView, bad: Array, found: list[str]) -> str:
     """Where the first cell stands that is no number, what it holds, and what to do about words."""
     i, j = bad[0]
-    row, column = view.values.index, view.values.columns
+    row = view.values.index
+    column = view.values.columns
     place = {row.name: row[i] + 1, column.name: column[j] + 1}
     cell = view.values.iloc[i, j]
     holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
@@ -472,7 +476,8 @@ def _check_words(view: NamedView, x: Floats, words: Flags) -> None:
     every = columns_of(whole)
     text = [every[j] for j in np.flatnonzero(are_text)]
     named = [y.header for y in text]
-    way, also = f"they describe features: frame.drop(columns={named})", ""
+    way = f"they describe features: frame.drop(columns={named})"
+    also = ""
     if not turned:
         way = mending(every, text, view.samples)
         rest = np.flatnonzero(~are_text)

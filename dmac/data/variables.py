@@ -23,7 +23,9 @@ from dmac.data.names import NamedView, natural, stem
 from dmac.data.safe_files import loadmat, open_hdf5
 from dmac.data.vocabulary import counts
 
-# So many structures stand in each other.
+#: Endings of files of cells.
+CELLS = (".h5ad", ".h5mu")
+# Structures that may stand in each other.
 _MAX_DEPTH = 8
 # More rows without an entry are no samples: a file of few bytes would fill the memory with them.
 _MAX_EMPTY_ROWS = 10**8
@@ -119,7 +121,9 @@ def _of_cell_ranger(matrix: h5py.Group) -> list[NamedView]:
 
 def by_type(counts: Matrix, names: Any, types: Any, samples: Any) -> list[NamedView]:
     """Columns of a matrix as a view for each type of feature, in the order in which they come."""
-    types, names, samples = np.asarray(types, str), np.asarray(names, str), list(map(str, samples))
+    types = np.asarray(types, str)
+    names = np.asarray(names, str)
+    samples = list(map(str, samples))
     return [
         NamedView(counts[:, types == kind], kind, samples, names[types == kind].tolist())
         for kind in dict.fromkeys(types.tolist())
@@ -215,7 +219,8 @@ def read_cells(file: Path) -> list[NamedView]:
     ``X`` of several types of features is a view for each (``var["feature_types"]``). The others are
     called ``obsm.name``, ``layers.name``, ``raw`` and ``obs.name``.
     """
-    cells, items = open_cells(file), []
+    cells = open_cells(file)
+    items = []
     modalities = getattr(cells, "mod", {"": cells})
     for key, modality in modalities.items():
         prefix = f"{key}:" if key else ""

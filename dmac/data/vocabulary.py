@@ -222,7 +222,8 @@ class Column:
     """
 
     def __init__(self, cells: Any, header: str = "") -> None:
-        self.cells, self.header = np.asarray(cells).ravel(), header
+        self.cells = np.asarray(cells).ravel()
+        self.header = header
 
     @cached_property
     def parsed(self) -> tuple[Floats, Flags]:
@@ -232,7 +233,8 @@ class Column:
     @cached_property
     def text(self) -> list[str]:
         """Its cells as text; whole numbers that are written with a point without it."""
-        text, x = as_text(self.cells), self.parsed[0]
+        text = as_text(self.cells)
+        x = self.parsed[0]
         return as_text(x) if "." in "".join(text[:1]) and (x % 1 == 0).all() else text
 
     @property
@@ -319,7 +321,8 @@ def mending(columns: Sequence[Column], text: Sequence[Column], samples: list[str
     table = {x.header: x.text for x in columns}
     words = kinds.get("categories", [])
     if samples and len(set(samples)) < len(samples):  # which are no names then
-        table, words = {_FIRST_COLUMN: samples} | table, [_FIRST_COLUMN, *words]
+        table = {_FIRST_COLUMN: samples} | table
+        words = [_FIRST_COLUMN, *words]
     return _of_keys(table, words) or "; ".join(
         line_for(kind, names) for kind, names in kinds.items()
     )
