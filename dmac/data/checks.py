@@ -271,9 +271,11 @@ class DaskView(View):
         from dask.delayed import delayed
 
         blocks = zip(self.starts, self.values.to_delayed().ravel())
-        of_block = functools.partial(_of_block, function, self.without_rows())
+        of_block = delayed(
+            functools.partial(_of_block, function, self.without_rows()), traverse=False
+        )
         added = delayed(_added)
-        parts = [delayed(of_block, traverse=False)(start, block) for start, block in blocks]
+        parts = [of_block(start, block) for start, block in blocks]
         while len(parts) > 1:
             parts = [added(parts[i : i + _ADDED]) for i in range(0, len(parts), _ADDED)]
         return list(parts[0].compute())
