@@ -155,7 +155,7 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
     for item in having_name(items, key):
         lone = vector(item)
         if lone is None:
-            if 0 in np.shape(item.values):
+            if np.shape(item.values) == (0,):
                 raise ValueError(
                     f"known classes: {called(item)} has a header and no entries: write a row for "
                     "each sample, as by frame.T where samples are columns"
