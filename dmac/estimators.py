@@ -32,6 +32,8 @@ from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.progress_bar import shown
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
+    DaskView,
+    View,
     as_views,
     check_no_views,
     check_seed,
@@ -40,9 +42,7 @@ from dmac.data.checks import (
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.named_views import number_of
-from dmac.data.names import column_names, index_of
-from dmac.data.source import DaskView, View
+from dmac.data.names import column_names, index_of, number_of
 from dmac.diagnostics import mean_cosine
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, NetworkRecipe, SpectralRecipe, get_recipe

@@ -22,9 +22,8 @@ from dmac.agc.completion import is_needed, with_graphs
 from dmac.agc.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
-from dmac.data.checks import as_views, check_no_views, check_seed
+from dmac.data.checks import View, as_views, check_no_views, check_seed
 from dmac.data.levels import LevelPipeline
-from dmac.data.source import View
 from dmac.recipes import CLOSED_FORM, SpectralRecipe
 from dmac.solvers.contract import Plan, solver_of
 from dmac.solvers.preparing import prepare
@@ -50,7 +49,7 @@ def averaged_graph(
 
     Parameters
     ----------
-    views : list of v dmac.data.source.View
+    views : list of v dmac.data.checks.View
     n_clusters : int
         c, on which the widths of the whitened views depend.
     n_anchors : int

@@ -29,10 +29,9 @@ from dmac._types import Array, Integers, Views
 from dmac._version import VERSION
 from dmac._warn import ViewWarning, warn
 from dmac.agc.votes import unit_rows
-from dmac.data.checks import as_views
+from dmac.data.checks import View, as_views
 from dmac.data.linalg import as_dense
 from dmac.data.names import in_order, index_of
-from dmac.data.source import View
 from dmac.data.vocabulary import Column, as_text
 from dmac.diagnostics import gaussian_like
 from dmac.estimators import AnchorGraphClustering, MultiViewEstimator, numbered_by_size

@@ -15,11 +15,9 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix, Views
-from dmac.data.checks import as_views, check_labels
+from dmac.data.checks import View, as_views, check_labels
 from dmac.data.linalg import as_dense
-from dmac.data.named_views import as_named
-from dmac.data.names import in_order, index_of
-from dmac.data.source import View
+from dmac.data.names import as_named, in_order, index_of
 
 if TYPE_CHECKING:
     import pandas

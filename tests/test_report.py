@@ -17,7 +17,7 @@ from browser import faint, look
 from bs4 import BeautifulSoup
 
 import dmac
-from dmac.data.named_views import NamedView
+from dmac.data.names import NamedView
 from dmac.report import page
 
 RNG = np.random.default_rng(0)

@@ -2,7 +2,7 @@
 
 The gradient stays that of the full batch: the losses depend on a sample through its embedding only,
 so a block's activations are dropped after the forward pass and computed again, from the disk, when
-its part of the gradient is due (:mod:`dmac.data.source` reads the blocks).
+its part of the gradient is due (:mod:`dmac.data.checks` reads the blocks).
 
 "The costs of a fit" in the book says what that costs.
 """
@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from dmac._types import Array, Matrix
 from dmac.compute.layers import SparseView, view_tensor
 from dmac.compute.threads import row_slices
-from dmac.data.source import block_rows
+from dmac.data.checks import block_rows
 
 PreparedView: TypeAlias = "Tensor | SparseView | StreamedView"
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix
+from dmac.data.checks import ArrayView, with_zero_rows
 from dmac.data.linalg import (
     GRAM,
     as_dense,
@@ -25,7 +26,6 @@ from dmac.data.linalg import (
     stored,
 )
 from dmac.data.pipeline import ViewPipeline, fitted
-from dmac.data.source import ArrayView, spread
 from dmac.data.whitening import Whitening
 
 # What `moments` gives: a number, (d,) and (d, d).
@@ -405,11 +405,11 @@ class LevelPipeline(ViewPipeline):
         self.measured_ = part.measured
         if not part.present.any():
             return 0 * self.fit_transform(part.values, part.where, **more)
-        return spread(self.fit_transform(part.there, part.where, **more), part.present)
+        return with_zero_rows(self.fit_transform(part.there, part.where, **more), part.present)
 
     def of_part(self, part: ArrayView) -> Floats:
         """`transform` of the samples that have a view; rows of the others are zeros."""
-        return spread(self.transform(part.there), part.present)
+        return with_zero_rows(self.transform(part.there), part.present)
 
     def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
         """Weigh the levels by what halves of unit rows, and of the view's own (n, d), say."""

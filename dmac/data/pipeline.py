@@ -14,9 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
-from dmac.data.checks import NARROW
+from dmac.data.checks import NARROW, ArrayView
 from dmac.data.linalg import as_dense, on_entries, stored
-from dmac.data.source import ArrayView
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a

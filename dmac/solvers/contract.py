@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Flags, Floats
-from dmac.data.source import View
+from dmac.data.checks import View
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import BaseRecipe
 
@@ -31,7 +31,7 @@ class Prepared:
 
     Attributes
     ----------
-    sources : list of v dmac.data.source.View
+    sources : list of v dmac.data.checks.View
         As they came, (n, d_a); without rows where they were released.
     pipelines : list of v fitted pipelines
     views : list of v tensors, SparseViews or StreamedViews of shape (n, r_a)

@@ -22,8 +22,8 @@ from dmac.compute.interruption import deferred
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import count_epoch
 from dmac.compute.streaming import PreparedView
+from dmac.data.checks import digest
 from dmac.data.pipeline import ViewPipeline
-from dmac.data.source import digest
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
 from dmac.recipes import NetworkRecipe

@@ -21,8 +21,7 @@ from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.threads import as_a_piece, row_slices, run_in_threads
-from dmac.data.checks import say_which_are_zero
-from dmac.data.source import DaskView, View, block_rows
+from dmac.data.checks import DaskView, View, block_rows, say_which_are_zero
 from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_of
 

@@ -13,9 +13,9 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import PreparedView, StreamedView
 from dmac.compute.threads import map_parts, row_slices
+from dmac.data.checks import ArrayView, DaskView, View, block_rows
 from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
-from dmac.data.source import ArrayView, DaskView, View, block_rows
 from dmac.solvers.contract import Prepared
 
 # Samples of a block whose moments are added up.

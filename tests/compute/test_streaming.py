@@ -22,7 +22,7 @@ VIEWS = positive_views(N, (7, 12))
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("dmac.data.source._NUMBERS", 12 * 40)  # blocks of 40 samples
+    monkeypatch.setattr("dmac.data.checks._NUMBERS", 12 * 40)  # blocks of 40 samples
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from dmac.compute.files import leaves, tree_of
+from dmac.data.checks import ArrayView
 from dmac.data.levels import (
     LevelPipeline,
     Projection,
@@ -18,7 +19,6 @@ from dmac.data.levels import (
     moments,
 )
 from dmac.data.pipeline import ViewPipeline
-from dmac.data.source import ArrayView
 
 
 def view(n=60, d=40, seed=0):

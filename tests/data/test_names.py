@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from dmac.data.checks import check_views
-from dmac.data.named_views import as_named
-from dmac.data.names import (
-    alike,
-    check_feature_names,
-    column_names,
-    index_of,
-    lined_up,
-)
+from dmac.data.names import alike, as_named, check_feature_names, column_names, index_of, lined_up
 
 pandas = pytest.importorskip("pandas")
 

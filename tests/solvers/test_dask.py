@@ -13,7 +13,7 @@ from test_placing import PART, fit, planted
 
 import dmac
 from dmac import estimators
-from dmac.data import source
+from dmac.data import checks
 from dmac.data.checks import as_views
 from dmac.recipes import CLOSED_FORM
 
@@ -96,7 +96,7 @@ def test_a_task_holds_the_model_and_its_block_and_no_more(views):
 
 
 def test_large_chunks_are_cut_and_alike_ones_stay(monkeypatch, views):
-    monkeypatch.setattr(source, "_NUMBERS", 23 * 100)
+    monkeypatch.setattr(checks, "_NUMBERS", 23 * 100)
     model = fit(views[:2])
     chunks = model.predict(lazy(views[:2], ((350, 8), (1200, 5)))).chunks
     assert chunks == ((88, 88, 87, 87) * 3 + (75, 75),)

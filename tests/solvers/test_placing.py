@@ -13,7 +13,7 @@ from helpers import planted as in_double
 import dmac
 from dmac import estimators
 from dmac.agc.solver import SpectralSolver
-from dmac.data import source
+from dmac.data import checks
 from dmac.data.checks import as_views
 from dmac.data.levels import LevelPipeline
 from dmac.recipes import CLOSED_FORM
@@ -75,7 +75,7 @@ def test_up_to_the_limit_nothing_is_placed():
 
 @pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
 def test_views_on_disk_give_what_those_in_memory_give(kind, on_disk, monkeypatch):
-    monkeypatch.setattr(source, "_NUMBERS", 500)
+    monkeypatch.setattr(checks, "_NUMBERS", 500)
     views, _ = planted()
     views[1][[3, 500]] = np.nan
     expected = fit(views)
@@ -88,9 +88,9 @@ def test_views_on_disk_give_what_those_in_memory_give(kind, on_disk, monkeypatch
 
 
 def test_a_part_and_blocks_are_all_that_is_read_of_a_view_in_memory(monkeypatch):
-    monkeypatch.setattr(source, "_NUMBERS", 800)
-    original = source.ArrayView.part
-    with patch.object(source.ArrayView, "part", autospec=True, side_effect=original) as read:
+    monkeypatch.setattr(checks, "_NUMBERS", 800)
+    original = checks.ArrayView.part
+    with patch.object(checks.ArrayView, "part", autospec=True, side_effect=original) as read:
         fit(planted()[0])
     slices = [rows for (_, rows), _ in read.call_args_list if isinstance(rows, slice)]
     assert max(rows.stop - rows.start for rows in slices) <= 800 // 3
