@@ -9,7 +9,7 @@ import pandas as pd
 from dmac.data.datasets import DATASETS, KINDS
 from experiments import compare, field, paper, records, studies
 from experiments.run import BASELINES
-from experiments.studies import CLOSED, DEFAULT, DEVELOPED, DEVELOPMENT, SIXTEEN
+from experiments.studies import CLOSED, DEVELOPED, DEVELOPMENT, SIXTEEN
 
 #: The methods of `beside` after `CLOSED`, in the order of its columns.
 TRAINED, SINGLE, PICKED = "REVISED", "best single", "best of four"
@@ -49,64 +49,26 @@ def read_lacking():
     return runs.round({"acc": 2, "nmi": 2})
 
 
-def pretrained():
-    """Scores of RELEASED after its pre-training alone, on every data set that has them.
-
-    k-means with ten starts on the embedding, where these runs are whole on PIE and on all held-out
-    sets that RELEASED was trained on. Until then it has one start, of which runs of RELEASED store
-    the scores.
-
-    Returns
-    -------
-    scores : pandas.DataFrame
-        ``acc`` and ``nmi`` in %, means over the seeds, by data set.
-    starts : int
-    """
-    store = records.index(records.open_store().refresh())
-    studied = (studies.COMPARISON, studies.EVERY, range(1, studies.SEEDS + 1))
-    released = records.runs(store, {"": studied[0]["RELEASED"]}, *studied[1:])
-    first = _means(records.whole(released), "start_acc", "start_nmi")
-    alone = _means(records.whole(records.runs_of(store, "pre-trained")), "acc", "nmi")
-    asked = first.index.intersection(["PIE", *studies.HELD_OUT])
-    return (alone, 10) if asked.isin(alone.index).all() else (first, 1)
-
-
-def with_pretrained(scores):
-    """Scores with those of `pretrained`, on the data sets that have both.
+def with_study(scores, name):
+    """Scores with those of a study of one variant, on the data sets that have all its runs.
 
     Parameters
     ----------
     scores : pandas.DataFrame
         Of `scores_of`.
-
-    Returns
-    -------
-    scores : pandas.DataFrame
-        With the columns of the method :data:`experiments.studies.PRETRAINED`, by its name.
-    starts : int
-        Of k-means.
+    name : str
+        In :data:`experiments.studies.STUDIES`; its runs may still be coming in.
     """
-    alone, starts = pretrained()
-    both = scores.join(pd.concat({studies.PRETRAINED.name: alone}, axis=1)).dropna()
-    return both, starts
-
-
-def with_default(scores):
-    """Scores with those of `DEFAULT`, on the data sets of which all its runs are stored."""
-    later = records.whole(records.read_study(DEFAULT), studies.SEEDS)
-    return scores.join(pd.concat({DEFAULT: _means(later, "acc", "nmi")}, axis=1), how="inner")
+    study = studies.STUDIES[name]
+    (variant,) = study.variants
+    runs = records.whole(records.read_study(name), study.seeds).astype({"dataset": str})
+    means = runs.groupby("dataset")[["acc", "nmi"]].mean()
+    return scores.join(pd.concat({variant: means}, axis=1), how="inner")
 
 
 def within(scores, groups):
     """Groups of data sets without those that a table has not."""
     return {name: [x for x in names if x in scores.index] for name, names in groups.items()}
-
-
-def _means(frame, *columns):
-    """Means by data set of two columns, as ``acc`` and ``nmi``."""
-    table = frame.groupby("dataset", observed=True)[list(columns)].mean()
-    table.index = table.index.astype(str)
-    return table.set_axis(["acc", "nmi"], axis=1)
 
 
 def check_complete(runs):
