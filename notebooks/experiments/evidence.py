@@ -25,9 +25,8 @@ def read_runs(results=records.RESULTS):
 
     To two decimals, as the oldest runs are stored.
     """
-    store = records.index(records.open_store(results).refresh())
     return {
-        name: records.runs_of(store, name).round({"acc": 2, "nmi": 2})
+        name: records.read_study(name, results).round({"acc": 2, "nmi": 2})
         for name in studies.shown_on("12_recipes", "11_network", "13_evidence")
     }
 
@@ -41,9 +40,8 @@ def read_lacking():
         A row for each run: ``recipe``, ``data``, ``pattern``, ``rate``, ``seed``, and ``acc`` and
         ``nmi`` in %, which are NaN where a fit failed or was stopped.
     """
-    store = records.index(records.open_store().refresh())
     names = [name for name in studies.STUDIES if name.startswith("lacking views")]
-    runs = pd.concat([records.runs_of(store, name) for name in names], ignore_index=True)
+    runs = pd.concat([records.read_study(name) for name in names], ignore_index=True)
     runs[["recipe", "pattern", "rate"]] = runs.variant.str.rsplit(", ", n=2, expand=True)
     runs = runs.rename(columns={"dataset": "data"}).astype({"rate": float, "data": str})
     return runs.round({"acc": 2, "nmi": 2})
@@ -310,15 +308,12 @@ def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
         sets, and ``n``, how many these are: two sets with the same samples in one group are one,
         with their mean. On ``ahead`` of them the method has the higher ACC.
     """
-    rows = {}
-    for name, names in groups.items():
-        group = _each_once(scores.loc[list(names)])
-        change = group[method] - group[reference]
-        row = {"n": len(group), "ahead": (change.acc > 0).sum()}
-        for metric in ("acc", "nmi"):
-            row[metric], row[f"±{metric}"] = compare.interval(change[metric])
-        rows[name] = row
-    return pd.DataFrame.from_dict(rows, orient="index")
+    rows = {
+        name: compare.lead_over_sets(compare.lead(scores.loc[list(names)], method, reference))
+        for name, names in groups.items()
+    }
+    columns = ["n", "ahead", "acc", "±acc", "nmi", "±nmi"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 def beside_field(runs):
@@ -358,7 +353,9 @@ def means_of(scores, groups=studies.GROUPS):
     pandas.DataFrame
         A row for each group, with the columns of ``scores``.
     """
-    rows = {name: _each_once(scores.loc[list(names)]).mean() for name, names in groups.items()}
+    rows = {
+        name: compare.each_once(scores.loc[list(names)]).mean() for name, names in groups.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -375,9 +372,3 @@ def format_gains(table):
         rows = zip(table[metric], table[f"±{metric}"].where(table.n > 2))
         text[metric.upper()] = [compare.format_change(*row) for row in rows]
     return text
-
-
-def _each_once(scores):
-    """Rows of data sets with the same samples as one row, their mean."""
-    same = [studies.SAME_SAMPLES.get(name, name) for name in scores.index]
-    return scores.groupby(same, sort=False).mean()

@@ -12,7 +12,7 @@ import dmac
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import compare, evidence, field, records, sealed
 from experiments.run import BASELINES, retired_settings, run_name, settings_of
-from experiments.studies import CLOSED, DEFAULT, EVERY, SAME_SAMPLES
+from experiments.studies import CLOSED, DEFAULT, EVERY
 
 #: The sets, and the recipe that all candidates are held against.
 SETS, BEFORE, AFTER = (*EVERY, *sealed.SETS), CLOSED, DEFAULT
@@ -61,9 +61,10 @@ def load(name):
     return sealed.load(name) if name in sealed.SETS else dmac.load(name)
 
 
-def kind_of(name):
-    """What a data set is of."""
-    return sealed.SETS[name].kind if name in sealed.SETS else evidence.DATASETS[name].kind
+def kinds_of(names):
+    """What data sets are of, by their names."""
+    known = evidence.DATASETS | sealed.SETS
+    return pd.Series({name: known[name].kind for name in names})
 
 
 def _run(changes, start):
@@ -129,21 +130,19 @@ def of_fewer_levels(store):
 
 def of_columns(store):
     """What the changes of `COLUMNS` gain over `AFTER`, by kind."""
-    scores, rows = _of_changes(store, COLUMNS, sealed.SETS), {}
-    kinds = pd.Series({name: kind_of(name) for name in scores.index})
-    for kind in [*sorted(kinds.unique()), "all"]:
-        here = scores if kind == "all" else scores[kinds == kind]
-        gains = {name: gain(here, name, AFTER) for name in COLUMNS}
-        rows[kind] = {"sets": len(here)}
-        rows[kind] |= {name: compare.format_change(*one) for name, one in gains.items()}
+    scores = _of_changes(store, COLUMNS, sealed.SETS)
+    groups = dict(list(scores.groupby(kinds_of(scores.index)))) | {"all": scores}
+    rows = {
+        kind: {"sets": len(here)}
+        | {name: compare.format_change(*gain(here, name, AFTER)) for name in COLUMNS}
+        for kind, here in groups.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def gain(scores, candidate, reference):
     """How far a candidate is ahead over sets, in points, with the half width of its interval."""
-    change = scores[candidate] - scores[reference]
-    same = [SAME_SAMPLES.get(name, name) for name in change.index]
-    return compare.interval(change.groupby(same).mean())
+    return compare.interval(compare.lead(scores, candidate, reference))
 
 
 def choose(scores, candidates):
@@ -163,10 +162,9 @@ def by_kind(scores, candidates):
     pandas.DataFrame
         A row for each kind: ``n`` sets, the ``choice`` on all others, and its mean ``gain``.
     """
-    kinds, rows = pd.Series({name: kind_of(name) for name in scores.index}), {}
-    for kind in sorted(kinds.unique()):
-        here = scores[kinds == kind]
-        choice = choose(scores[kinds != kind], candidates)
+    rows = {}
+    for kind, here in scores.groupby(kinds_of(scores.index)):
+        choice = choose(scores.drop(here.index), candidates)
         gains = here[choice] - here[BEFORE]
         rows[kind] = {"n": len(here), "choice": choice, "gain": gains.mean()}
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -220,13 +218,12 @@ def over_each(scores):
 
 def means_by_kind(scores, metric="acc"):
     """Means of `beside_pipelines` by kind, within each group of sets, and over all of the group."""
-    kinds, tables = pd.Series({name: kind_of(name) for name in scores.index}), {}
+    tables = {}
     for group, sets in GROUPS.items():
         here = scores.loc[sets].xs(metric, axis=1, level=1)
-        table = here.groupby(kinds[sets]).mean()
-        table.loc["all"] = here.mean()
-        table.insert(
-            0, "sets", kinds[sets].value_counts().reindex(table.index, fill_value=len(sets))
-        )
-        tables[group] = table
+        kinds = here.groupby(kinds_of(sets))
+        table = kinds.mean()
+        table.insert(0, "sets", kinds.size())
+        table.loc["all"] = [len(sets), *here.mean()]
+        tables[group] = table.astype({"sets": int})
     return pd.concat(tables)

@@ -80,14 +80,12 @@ def of(name, datasets=None):
 
     What the code no longer has is in the store, but cannot be made: it is left out.
     """
-    study, runs = STUDIES[name], []
+    study = STUDIES[name]
     if study.retired:
-        return runs
+        return []
     file = study.file or name
     on = study.datasets if datasets is None else datasets
-    for seed in study.all_seeds:
-        runs += specs(study.with_seed(seed), on, [seed], file, keep=file in _KEPT)
-    return runs
+    return specs(study.variants, on, study.all_seeds, file, keep=file in _KEPT)
 
 
 def full(datasets=None):
@@ -121,9 +119,8 @@ def catalogue():
     for file, here in sorted(files.items()):
         pages = {page: None for study in here.values() for page in study.pages.split()}
         listed = sum(
-            len(study.with_seed(seed)) * len(study.datasets)
+            len(study.variants) * len(study.datasets) * len(study.all_seeds)
             for study in here.values()
-            for seed in study.all_seeds
         )
         rows.append(f"| `{file}` | {'; '.join(here)} | {', '.join(pages)} | {listed:,} |\n")
     return _BEGINS + "".join(rows)

@@ -142,23 +142,15 @@ class Study:
 
     variants: dict  # name to (method, settings)
     datasets: tuple
-    seeds: int | dict | range  # from 1 to it; or the last seed of each variant; or these
+    seeds: int | range  # from 1 to it; or these
     pages: str  # names of files in notebooks and book, by blanks
     file: str = ""  # group of records in the store; empty for the study's name
     retired: str = ""  # why its runs can be found, and not be made
 
     @property
     def all_seeds(self):
-        """The seeds that at least one of the variants has."""
-        if isinstance(self.seeds, range):
-            return self.seeds
-        last = self.seeds if isinstance(self.seeds, int) else max(self.seeds.values())
-        return range(1, last + 1)
-
-    def with_seed(self, seed):
-        """The variants that are run with a seed."""
-        last = self.seeds if isinstance(self.seeds, dict) else {}
-        return {k: run for k, run in self.variants.items() if seed <= last.get(k, seed)}
+        """The seeds that each of the variants has."""
+        return self.seeds if isinstance(self.seeds, range) else range(1, self.seeds + 1)
 
 
 def _changed(base, changes, **beside):
@@ -966,8 +958,19 @@ STUDIES = {
         1,
         {"DFP-GNN, a tenth, to 1 %": dict(pretrain_epochs=2000, epochs=200, refresh=5)},
     ),
+    "peers, GMC": Study(
+        {"GMC": SHALLOW_PEERS["GMC"]},
+        PEER_DATASETS,
+        PEER_SEEDS["GMC"],
+        "08_other_systems record_costs",
+        "peers",
+    ),
     "peers, shallow": Study(
-        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems record_costs", "peers"
+        {name: run for name, run in SHALLOW_PEERS.items() if name != "GMC"},
+        PEER_DATASETS,
+        SEEDS,
+        "08_other_systems record_costs",
+        "peers",
     ),
     "peers, deep": Study(
         DEEP_PEERS,
