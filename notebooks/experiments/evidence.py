@@ -140,15 +140,6 @@ def beside(runs):
     return scores_of(runs, (CLOSED, TRAINED), SIXTEEN)[[CLOSED, TRAINED, SINGLE, PICKED]]
 
 
-def in_short(differences):
-    """Mean and interval over data sets as text, in points: "all", "chosen on" and "looked at"."""
-    table = compare.over_datasets(differences, DEVELOPED)
-    return {
-        name: f"{row['mean']:.1f} ± {row['half']:.1f}".replace("-", "−")
-        for name, row in table.iterrows()
-    }
-
-
 def choices(runs):
     """ACC of CLOSED_FORM_2026_11, first, and its variants, at the seed that all of them have."""
     groups = ("closed form, 2026-11", "closed form, parts", "closed form, constants")
