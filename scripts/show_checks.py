@@ -82,7 +82,8 @@ def checks(cells, origins):
         source = re.sub(r"(?m)^(\w+ = )?[!%].*", "", cell)
         for tree in ast.parse(source).body:
             version.update(assigns(tree))
-            values = {(name, version[name]) for name in reads(tree)}
+            # What is imported has no value here: two lines that call one module share nothing.
+            values = {(name, version[name]) for name in reads(tree) if version[name]}
             statements.append((cell, tree, values, ast.get_source_segment(source, tree)))
     for key, cell in origins.items():
         needed = set()

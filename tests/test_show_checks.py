@@ -23,6 +23,9 @@ glue("half", half)
 for name, value in rows.items():
     glue(f"row-{name}", value)
 glue("alone", 7)
+import math
+assert math.pi > 3
+glue("called", math.floor(total))
 """
 
 
@@ -33,6 +36,8 @@ glue("alone", 7)
         ("half", ["assert total == 30"]),
         ("row-a", ['assert rows["a"] == 1', 'for part in rows:\n    assert part in "ab"']),
         ("alone", []),
+        # A module that both call holds nothing.
+        ("called", ["assert total == 30"]),
     ],
 )
 def test_assertions_of_the_same_values_hold_a_number(key, expected):

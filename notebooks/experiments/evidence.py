@@ -16,6 +16,8 @@ TRAINED, SINGLE, PICKED = "REVISED", "best single", "best of four"
 #: The best single pipeline of all pages: of the four without training the one with the best mean
 #: accuracy over the sets that CLOSED_FORM was chosen on. No page picks it by scores that it shows.
 BEST_SINGLE = "closed form, whitened"
+#: From so many sets on a mean has an interval: of fewer it says little more than that.
+FEWEST = 5
 #: The recipe that parts were taken out of: all views count alike.
 DATED = "CLOSED_FORM_2026_11"
 
@@ -351,7 +353,7 @@ def means_of(scores, groups=studies.GROUPS):
 
 
 def format_gains(table):
-    """The gains of `gains` as text, each with its half width where three sets or more count.
+    """The gains of `gains` as text, each with its half width where `FEWEST` sets or more count.
 
     Returns
     -------
@@ -360,6 +362,6 @@ def format_gains(table):
     """
     text = pd.DataFrame(index=table.index)
     for metric in ("acc", "nmi"):
-        rows = zip(table[metric], table[f"±{metric}"].where(table.n > 2))
+        rows = zip(table[metric], table[f"±{metric}"].where(table.n >= FEWEST))
         text[metric.upper()] = [compare.format_change(*row) for row in rows]
     return text

@@ -47,9 +47,10 @@ from experiments.run import (
 from experiments.studies import CLOSED, DEFAULT, FEW, PRETRAINED, SEEDS, Study
 
 #: What is known of a sealed data set: its samples, the columns of each view, its classes, its kind,
-#: and the SHA-256 of its file's bytes; opened later, its name, what it is, and its source.
+#: and the SHA-256 of its file's bytes; opened later, its name, what it is, its source, and the
+#: steps from that to the views.
 SealedSet = namedtuple(
-    "SealedSet", "samples columns classes kind sha256 name about source", defaults=("",) * 3
+    "SealedSet", "samples columns classes kind sha256 name about source steps", defaults=("",) * 4
 )
 
 
@@ -500,12 +501,14 @@ def suggested(runs, sets=SETS):
     )
 
 
-def _in_words(table):
-    """A table of comparisons as text."""
-    p = table[["p acc", "p nmi"]].where(table.n > 2).map(compare.format_p)
-    text = evidence.format_gains(table).assign(n=table.n, **{"p (ACC)": p["p acc"]})
-    text = text.assign(ahead=table.ahead, **{"p (NMI)": p["p nmi"]})
-    return text[["n", "ahead", "ACC", "p (ACC)", "NMI", "p (NMI)"]]
+def _in_words(table, p="p"):
+    """A table of comparisons as text; the title of p says how it is adjusted."""
+    text = evidence.format_gains(table)
+    shown = {"n": table.n, "ahead": table.ahead}
+    for metric, name in _METRICS.items():
+        values = table[f"p {metric}"].where(table.n >= evidence.FEWEST)
+        shown |= {name: text[name], f"{p} ({name})": values.map(compare.format_p)}
+    return pd.DataFrame(shown)
 
 
 def tables(runs, test=FIRST):
@@ -533,7 +536,7 @@ def tables(runs, test=FIRST):
             for reference, why in references.items():
                 title = f"{test.tested} against {reference}{why}{of}"
                 out[title] = _in_words(by_group(scores, reference, sets, groups))
-            text = _in_words(against_methods(scores, groups, test.beside))
+            text = _in_words(against_methods(scores, groups, test.beside), "p, Holm")
             text.insert(1, "left out", [left_out[name] for name in text.index])
             out[f"{test.tested} against each method{of}"] = text
     for name in [name for name in test.beside if name in scores]:
@@ -541,7 +544,7 @@ def tables(runs, test=FIRST):
         out[title] = _in_words(by_group(scores, name, sets))
     if _SURE in stored:
         sure = confidence(runs, sets)
-        pairs = zip(sure.gain, sure["±gain"].where(sure.n > 2))
+        pairs = zip(sure.gain, sure["±gain"].where(sure.n >= evidence.FEWEST))
         columns = {
             "n": sure.n.astype(int),
             "area": sure.area.map("{:.2f}".format),
@@ -586,18 +589,19 @@ def score_tables(runs, sets=SETS):
 def plot_by_set(runs, sets=SETS):
     """The closed form minus `best_pipeline` on each set, with intervals over the seeds.
 
-    Last is the mean over the sets. None before the primary table can be made.
+    Sets are sorted by accuracy, and last is the mean over them. No marker of a set is filled: what
+    seeds repeat says nothing of other sets. None before the primary table can be made.
     """
     scores, frame = whole_scores(runs), frame_of(runs).dropna()
     if scores is None:
         return None
     best, ours = best_pipeline(scores), tested_of(scores)
     frame["dataset"] = frame.dataset.map(titles(sets))
-    panels = {
-        name: {f"{ours} minus {best}": compare.paired_differences(frame, ours, best, metric)}
-        for metric, name in _METRICS.items()
-    }
-    return figures.plot_forest(panels, over=["all"], label="difference, points")
+    panels = {}
+    for metric, name in _METRICS.items():
+        table = compare.paired_differences(frame, ours, best, metric).assign(p=1.0)
+        panels[name] = {"": table.sort_values("mean")}
+    return figures.plot_forest(panels, over=["all"], label=f"{ours} minus {best}, points")
 
 
 def plot_by_method(runs, beside=FIRST.beside):
