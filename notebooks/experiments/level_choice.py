@@ -100,7 +100,7 @@ def _scores(store, methods_on, sets):
                 raise ValueError(f"a run of {name} on {x} is not stored")
             scores = [one.get("scores") or one["one_cluster"] for one in made]
             for metric in ("acc", "nmi"):
-                rows[x][name, metric] = 100 * sum(s[metric] for s in scores) / len(scores)
+                rows[x][name, metric] = sum(100 * s[metric] for s in scores) / len(scores)
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
