@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from unittest import mock
 
 import numpy as np
-import scipy.sparse
 import torch
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
@@ -28,9 +27,6 @@ from dmac.metrics import scores
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.recipes import NetworkRecipe, SpectralRecipe
 from experiments import field, incomplete, libraries, pretraining, provenance
-from experiments.ideas.level_ideas import LevelIdea
-from experiments.ideas.network_ideas import NetworkIdea
-from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.measure import (
     compare_threads,
     curves_of,
@@ -89,10 +85,15 @@ SURE = "how sure"
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = {
     "Recipe": NetworkRecipe,  # its name when the first runs were stored
-    **{
-        kind.__name__: kind
-        for kind in (SpectralRecipe, NetworkIdea, SpectralIdea, LevelIdea, incomplete.Unfilled)
-    },
+    "SpectralRecipe": SpectralRecipe,
+    "Unfilled": incomplete.Unfilled,
+}
+#: Ideas that gained nothing, whose code left after commit 748f2882: by their kind, the recipe that
+#: they changed, and the fields that they added to it. Their runs are found, and not made.
+RETIRED_KINDS = {
+    "NetworkIdea": (NetworkRecipe, {"al_form": "entropy"}),
+    "SpectralIdea": (SpectralRecipe, {"refinement": "none", "refinement_steps": 10}),
+    "LevelIdea": (SpectralRecipe, {"normal_scores": False, "without": None}),
 }
 #: What settings of DMAC say beside the recipe; see `settings_of`.
 _BESIDE = (
@@ -155,6 +156,16 @@ def settings_of(recipe, **beside):
     return fields | beside
 
 
+def retired_settings(kind, recipe, changes, **beside):
+    """The settings of a run by one of `RETIRED_KINDS`: a recipe's, with other values in fields."""
+    return settings_of(recipe, **beside) | RETIRED_KINDS[kind][1] | changes | {"kind": kind}
+
+
+def is_retired(settings):
+    """Whether a run with these settings can be found in the store, and not be made."""
+    return "retired" in settings or settings.get("kind") in RETIRED_KINDS
+
+
 @functools.cache
 def _peer_defaults(name):
     return {k: v for k, v in peers.ALL[name](2).get_params().items() if k not in _NO_SETTINGS}
@@ -195,6 +206,8 @@ def _in_fields_of_today(settings):
 
 @functools.cache
 def _defaults(kind):
+    if kind in RETIRED_KINDS:
+        return retired_settings(kind, RETIRED_KINDS[kind][0](name=""), {})
     return settings_of(KINDS[kind](name=""))
 
 
@@ -232,7 +245,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         A fit that failed by its own doing has ``error`` instead of scores; a sealed one also has
         the scores of ``one_cluster`` with all samples.
     """
-    if retired := spec.settings.get("retired"):
+    if is_retired(spec.settings):
+        retired = spec.settings.get("retired", spec.settings["kind"])
         raise ValueError(
             f"this run cannot be made any more, only found in the store: {retired!r} was taken out "
             "of the code"
@@ -351,32 +365,6 @@ def _dmac(data, spec, device):
     return measure(data, recipe, spec.seed, device=device, keep=spec.keep)
 
 
-def _suggested_by_fits(data, spec, candidates):
-    """The candidate whose fit is the most stable, as it is and less than on permuted columns."""
-    rng = np.random.default_rng(spec.seed)
-    fields = {name: value for name, value in spec.settings.items() if name != "candidates"}
-
-    def stability(views, c):
-        model = dmac.AnchorGraphClustering(c, recipe_of(fields), spec.seed).fit(views).model_
-        return model.stabilities[len(model.stages) - 1]
-
-    given = {"stability of fits": data.views, "permuted": [permuted(x, rng) for x in data.views]}
-    stable = {name: [stability(views, c) for c in candidates] for name, views in given.items()}
-    own, null = map(np.array, stable.values())
-    best = {"stability of fits": own, "less permuted": own - null}
-    return {
-        "suggested": {name: candidates[int(np.argmax(x))] for name, x in best.items()},
-        "candidates": candidates,
-        "stable": round_floats(stable),
-    }
-
-
-def permuted(x, rng):
-    """Every column of a view in an order of its own: what is left has no clusters."""
-    x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
-    return rng.permuted(x, axis=0)
-
-
 def _sure(data, spec, device):
     """How sure the labels of DMAC or of one of `PEERS` are."""
     settings = dict(spec.settings)
@@ -394,8 +382,6 @@ def _sure(data, spec, device):
 def _suggested(data, spec, device):
     """The number of clusters by each criterion, of candidates with four samples each."""
     candidates = [c for c in spec.settings["candidates"] if c <= data.n_samples // 4]
-    if "kind" in spec.settings:
-        return _suggested_by_fits(data, spec, sorted({*candidates, data.n_clusters}))
     suggestion = suggest_n_clusters(data.views, candidates, random_state=spec.seed)
     return {"suggested": {criterion: suggestion.best(criterion) for criterion in CRITERIA}}
 
