@@ -324,7 +324,6 @@ class LevelPipeline(ViewPipeline):
         squared distance of two rows is twice that.
     """
 
-    scaled_level = ScaledColumns
     scaled_: ScaledColumns | None = None
     measured_: bool = False
 
@@ -387,7 +386,7 @@ class LevelPipeline(ViewPipeline):
             levels.append(self._fit_lengths([rows]))
         if "scaled" in self.levels:
             x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(rows) else x
-            scaled = self.scaled_level(self.scaled_components).fit(x, every, moments_of)
+            scaled = ScaledColumns(self.scaled_components).fit(x, every, moments_of)
             levels.append(scaled.transform(x))
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
@@ -443,5 +442,5 @@ class LevelPipeline(ViewPipeline):
     def restore(self, tree: dict[str, Any]) -> Self:
         """Take over the state of a pipeline with the same parameters. Returns self."""
         if "scaled_" in tree:
-            tree = tree | {"scaled_": fitted(self.scaled_level(), tree["scaled_"])}
+            tree = tree | {"scaled_": fitted(ScaledColumns(), tree["scaled_"])}
         return super().restore(tree)
