@@ -5,8 +5,8 @@
     python scripts/freeze.py sets --sets      # CLOSED_FORM_0_2 on every data set at hand
 
 It fits the four recipes on mfeat, PIE and BBC (those that ``DMAC_DATA`` has) with two seeds and one
-thread, and every idea of a chapter once; of each fit it keeps labels, Z, centres, the
-prediction of some samples, and the same after a save and a load. Epochs are cut: what is compared
+thread; of each fit it keeps labels, Z, centres, the prediction of some samples, and the same after
+a save and a load. Epochs are cut: what is compared
 is arithmetic, not accuracy. Two folders agree if their arrays are equal to the last bit; otherwise
 each difference is printed with its size. The arrays depend on the processor, so both folders come
 from one machine.

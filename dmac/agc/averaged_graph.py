@@ -54,7 +54,7 @@ def averaged(drawn: Sequence[Drawn]) -> Matrix:
 
 
 def times(matrix: Tensor, x: Array) -> Array:
-    """A sparse tensor (n, m), as of `csr_tensor`, times x (m, d), by all threads: (n, d)."""
+    """A sparse CSR tensor (n, m) times x (m, d), by all threads: (n, d)."""
     x = torch.as_tensor(x)
     if x.shape[1] < _WIDE:
         return (matrix @ x).numpy()

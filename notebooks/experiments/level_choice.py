@@ -216,13 +216,16 @@ def over_each(scores):
 
 
 def means_by_kind(scores, metric="acc"):
-    """Means of `beside_pipelines` by kind, within each group of sets, and over all of the group."""
+    """Means of `beside_pipelines` by kind, within each group of sets, and over all of the group.
+
+    Sets with the same samples count once, as in `over_each`.
+    """
     tables = {}
     for group, sets in GROUPS.items():
-        here = scores.loc[sets].xs(metric, axis=1, level=1)
-        kinds = here.groupby(kinds_of(sets))
+        here = compare.each_once(scores.loc[sets].xs(metric, axis=1, level=1))
+        kinds = here.groupby(kinds_of(here.index))
         table = kinds.mean()
         table.insert(0, "sets", kinds.size())
-        table.loc["all"] = [len(sets), *here.mean()]
+        table.loc["all"] = [len(here), *here.mean()]
         tables[group] = table.astype({"sets": int})
     return pd.concat(tables)
