@@ -601,7 +601,7 @@ def plot_by_set(runs, sets=SETS):
     for metric, name in _METRICS.items():
         table = compare.paired_differences(frame, ours, best, metric).assign(p=1.0)
         panels[name] = {"": table.sort_values("mean")}
-    return figures.plot_forest(panels, over=["all"], label=f"{ours} minus {best}, points")
+    return figures.plot_forest(panels, over=["all"], label=f"{ours} minus\n{best}, points")
 
 
 def plot_by_method(runs, beside=FIRST.beside):
