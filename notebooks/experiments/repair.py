@@ -103,7 +103,7 @@ def tables(runs):
         "parts": _plain(evidence.by_part(runs["closed form, parts"], dated)),
         "parts by set": _plain(by_set),
         "levels": of_levels(),
-        "sealed": of_sealed(),
+        "as published": of_sealed(),
         "constants": _plain(evidence.by_part(runs["closed form, constants"], dated)),
     }
 
