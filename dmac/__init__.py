@@ -7,7 +7,7 @@ Modules of chapters, in the order of the book: ``views`` with ``metrics`` and ``
 averaged graph, ``report`` writes a page about a fit, ``command_line`` is ``python -m dmac``, and
 ``reference`` is the dense reading of the equations that the tests compare with.
 
-Wings: ``closed_form`` has the parts of the closed form, ``solvers`` leads from views to labels
+Wings: ``agc`` has the parts of anchor-graph clustering, ``solvers`` leads from views to labels
 behind one contract, ``data`` reads and prepares views, ``compute`` is what the mathematics runs on,
 and ``peers`` has the nine other systems of the paper's comparison and SNF, one class each.
 

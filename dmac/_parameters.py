@@ -84,7 +84,8 @@ def choice(default: object, allowed: Range, doc: str, kw_only: Any = dataclasses
 def check_ranges(owner: Any, what: str = "") -> None:
     """Raise ValueError if a field of a dataclass is out of its range; the message names it."""
     for field in dataclasses.fields(owner):
-        value, allowed = getattr(owner, field.name), field.metadata["range"]
+        value = getattr(owner, field.name)
+        allowed = field.metadata["range"]
         if not allowed.holds(value):
             raise ValueError(f"{what}{field.name} is {value!r}, it must be {allowed.text}")
 

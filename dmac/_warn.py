@@ -10,7 +10,9 @@ class ViewWarning(UserWarning):
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost caller outside of `dmac`."""
-    level, frame = 1, sys._getframe()
+    level = 1
+    frame = sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "dmac":
-        level, frame = level + 1, frame.f_back
+        level += 1
+        frame = frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -55,11 +55,9 @@ def whiten_views(views: Views, n_clusters: int) -> Array:
 
     Six rows of length 1 side by side, of 20 columns each but for the last view, which has six.
     """
-    parts = []
-    for x in check_views(views):
-        x = RowNormalizer().fit_transform(x)
-        parts.append(RowNormalizer().fit_transform(Whitening(2 * n_clusters).fit_transform(x)))
-    return np.hstack(parts)
+    unit_rows = RowNormalizer().fit_transform
+    whiten = Whitening(2 * n_clusters).fit_transform
+    return np.hstack([unit_rows(whiten(unit_rows(x))) for x in check_views(views)])
 
 
 def raw_kmeans(views: Views, n_clusters: int, seed: int) -> Integers:

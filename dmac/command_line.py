@@ -30,12 +30,10 @@ import numpy as np
 
 import dmac
 from dmac._types import Array
-from dmac.data.checks import as_views
-from dmac.data.named_views import NamedView, ending_of, number_of
-from dmac.data.names import in_order
+from dmac.data.checks import View, as_views
+from dmac.data.names import NamedView, ending_of, in_order, number_of
 from dmac.data.readers import ENDINGS, READERS, Reading, is_data
-from dmac.data.source import View
-from dmac.data.variables import open_cells
+from dmac.data.variables import CELLS, open_cells
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -44,9 +42,11 @@ FAULT = 70
 # What bad data, files and settings raise, with a message written for people.
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 
-# Endings of what is written: tables, pages, and files of cells, into whose copy the clusters go as
-# a column of this name. What has no ending may be a pipe.
-_TABLES, _PAGES, _CELLS, _COLUMN = ("", ".csv", ".tsv"), ("", ".html"), (".h5ad", ".h5mu"), "dmac"
+# Endings of what is written: tables, pages, and files of cells. What has no ending may be a pipe.
+_TABLES = ("", ".csv", ".tsv")
+_PAGES = ("", ".html")
+# The column of the clusters in a copy of a file of cells.
+_COLUMN = "dmac"
 # What is asked for here, by what Python calls it; the longer first.
 _OPTIONS = {
     "labels_key=False": "--no-labels",
@@ -392,14 +392,10 @@ def report(
     python -m dmac report data.mat --clusters 10 --out report.html
     python -m dmac report data.mat --model folder --out report.html
     """
-    given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
-    named = [
-        x
-        for x in ("clusters", "recipe", "standardise", "seed")
-        if given.get_parameter_source(x) == typed
-    ]
-    if model is not None and named:
-        raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
+    source_of = click.get_current_context().get_parameter_source
+    for name in ("clusters", "recipe", "standardise", "seed"):
+        if model is not None and source_of(name) == click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is that of the model: leave out one of them")
     _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)
@@ -561,7 +557,7 @@ def _check_places(
     out: str | None,
     model: str | None,
     data: tuple[str, ...],
-    endings: tuple[str, ...] = (*_TABLES, *_CELLS),
+    endings: tuple[str, ...] = (*_TABLES, *CELLS),
 ) -> None:
     """Refuse before a long fit what could not be written after it, or would replace the data."""
     files = [Path(path).expanduser().resolve() for path in data]
@@ -587,7 +583,7 @@ def _check_places(
             f"{out}: --out writes {', '.join(filter(None, endings))}, and this name says that it "
             "is something else"
         )
-    if ending in _CELLS and [ending_of(file) for file in files] != [ending]:
+    if ending in CELLS and [ending_of(file) for file in files] != [ending]:
         raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
 
 
@@ -606,7 +602,7 @@ def _keep(
     """Write a table of clusters, and how sure they are, and say what they are."""
     labels = found["cluster"].to_numpy()
     found = found.set_axis(read.views[0].samples or range(1, len(labels) + 1))
-    if out and ending_of(Path(out)) in _CELLS:
+    if out and ending_of(Path(out)) in CELLS:
         _write_cells(found, Path(data[0]), Path(out).expanduser())
     elif out:
         tabs = ending_of(Path(out)) == ".tsv" or (out == "-" and form == "tsv")
@@ -626,7 +622,7 @@ def _keep(
 
 def _try_out(read: Reading, out: str | None, data: tuple[str, ...]) -> None:
     """Write clusters into a copy of a file of cells before the fit, that it can be."""
-    if out and ending_of(Path(out)) in _CELLS:
+    if out and ending_of(Path(out)) in CELLS:
         import pandas as pd
 
         none = pd.DataFrame({"cluster": 0}, read.views[0].samples)
@@ -681,7 +677,8 @@ def main(arguments: list[str] | None = None) -> None:
         Instead of those of the process.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
+    as_before = warnings.formatwarning
+    warnings.formatwarning = _in_a_line
     try:
         code = cli.main(given, prog_name="python -m dmac", standalone_mode=False, obj=given)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept

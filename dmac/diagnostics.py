@@ -53,7 +53,8 @@ def mean_cosine(z: Tensor | Array) -> float:
     sums = squares = torch.zeros((), dtype=torch.float64)
     for rows in z.split(_ROWS):
         unit = torch.nn.functional.normalize(_as_float64(rows), dim=1)
-        sums, squares = sums + unit.sum(0), squares + unit.square().sum()
+        sums = sums + unit.sum(0)
+        squares = squares + unit.square().sum()
     return float((sums.square().sum() - squares) / (n * (n - 1)))
 
 

@@ -292,7 +292,8 @@ def pretrain(
     optimiser = torch.optim.RMSprop(parameters, lr=lr)
     progress = progress or Progress()
     progress.begin(optimiser)
-    slices, n = block_slices(views), views[0].shape[0]
+    slices = block_slices(views)
+    n = views[0].shape[0]
     for epoch in range(progress.epoch + 1, epochs + 1):
         start = time.perf_counter()
         optimiser.zero_grad()

@@ -32,6 +32,8 @@ from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.progress_bar import shown
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
+    DaskView,
+    View,
     as_views,
     check_no_views,
     check_seed,
@@ -40,9 +42,7 @@ from dmac.data.checks import (
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.named_views import number_of
-from dmac.data.names import column_names, index_of
-from dmac.data.source import DaskView, View
+from dmac.data.names import column_names, index_of, number_of
 from dmac.diagnostics import mean_cosine
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, NetworkRecipe, SpectralRecipe, get_recipe
@@ -97,19 +97,22 @@ class MultiViewEstimator(
     ) -> Self:
         """`fit`, with what only some solvers take; ``release`` frees each view once prepared."""
         check_no_views(y)
-        solver, c = self._solver(), self.n_clusters
-        device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
+        solver = self._solver()
+        device = resolve_device(self.device)
+        dtype = resolve_dtype(self.dtype)
         checked = _checked(views, solver, present)
-        n, widths = checked[0].shape[0], tuple(x.shape[1] for x in checked)
-        columns, view_names = column_names(checked), [x.name for x in checked]
-        plan = solver.plan(n, widths, c)
+        n = checked[0].shape[0]
+        widths = tuple(x.shape[1] for x in checked)
+        plan = solver.plan(n, widths, self.n_clusters)
         is_part = plan.n_fitted < n
         if not is_part:  # else it is known when they are placed
             warn_of_zero_samples(checked)
         seed = int(check_seed(self.random_state).randint(2**31 - 1))
         generator = torch.Generator().manual_seed(seed)
         # In lazy views nothing is counted.
-        distinct = c if isinstance(checked[0], DaskView) else n_distinct(checked, c)
+        distinct = self.n_clusters
+        if not isinstance(checked[0], DaskView):
+            distinct = n_distinct(checked, distinct)
         with (
             threads_for(plan.n_fitted * plan.work),
             shown(self.verbose, len(checked) + plan.n_steps + is_part, plan.epochs),
@@ -120,7 +123,7 @@ class MultiViewEstimator(
             outcome = solver_of(plan.recipe).solve(prepared, plan, generator, **training)
             outcome = in_order(outcome, prepared, plan.recipe)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
-        self._keep(plan, outcome, widths, columns, view_names)
+        self._keep(plan, outcome, widths, column_names(checked), [x.name for x in checked])
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -150,6 +153,7 @@ class MultiViewEstimator(
         self.recipe_ = plan.recipe
         self.n_anchors_ = plan.n_anchors
         self.n_features_ = n_features
+        self.n_features_in_ = sum(n_features)
         self.column_names_ = column_names
         self.view_names_ = view_names
         self.pipelines_ = plan.pipelines
@@ -162,7 +166,8 @@ class MultiViewEstimator(
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
         """Warn if fewer clusters than requested have samples, or fewer samples are ``distinct``."""
-        filled, c = len(np.unique(self.labels_)), self.n_clusters
+        filled = len(np.unique(self.labels_))
+        c = self.n_clusters
         if min(filled, distinct) < c:
             why = "the embedding has no more distinct rows"
             if distinct < c:
@@ -247,9 +252,9 @@ class MultiViewEstimator(
 
         nearest = self._nearest()
 
-        def with_confidence(z: Array, shares: Array | None, _: Flags) -> Array:
+        def with_confidence(z: Array, memberships: Array | None, _: Flags) -> Array:
             labels = nearest(z)
-            confidence = [] if shares is None else [shares[np.arange(len(z)), labels]]
+            confidence = [] if memberships is None else [memberships[np.arange(len(z)), labels]]
             return np.column_stack([labels, *confidence])
 
         frame = pd.DataFrame(self._placed(checked, with_confidence), index_of(views))
@@ -290,14 +295,14 @@ class MultiViewEstimator(
             If the views are not usable, or too few for c clusters and their anchors.
         """
         check_no_views(y)
-        checked, c = self._new(views, present), len(self.cluster_centers_)
+        checked = self._new(views, present)
+        c = len(self.cluster_centers_)
         n = checked[0].shape[0]
         plan = solver_of(CLOSED_FORM).plan(n, self.n_features_, c)
+        some: Any = slice(0, n)
         if plan.n_fitted < n:
             some = np.random.default_rng(0).permutation(n)[: plan.n_fitted]
-            checked = [x.part(some) for x in checked]
-        elif isinstance(checked[0], DaskView):
-            checked = [x.part(slice(0, n)) for x in checked]
+        checked = [x.part(some) for x in checked]
         labels = self._labels(checked)
         with threads_for(plan.n_fitted * plan.work):
             graph = averaged_graph(checked, c, n_anchors=plan.n_anchors, seed=0, recipe=plan.recipe)
@@ -323,12 +328,13 @@ class MultiViewEstimator(
 
         For Dask arrays the result is lazy.
         """
-        c, about = len(self.cluster_centers_), (checked, self.pipelines_, self.model_)
+        c = len(self.cluster_centers_)
+        fitted = self.pipelines_, self.model_
         plan = solver_of(self.recipe_).plan(len(self.labels_), self.n_features_, c)
         with threads_for(checked[0].shape[0] * plan.work):
             if isinstance(checked[0], DaskView):
-                return lazily(*about, self.recipe_, c, of_block)
-            made, present = placed(*about, of_block)
+                return lazily(checked, *fitted, self.recipe_, c, of_block)
+            made, present = placed(checked, *fitted, of_block)
         say_which_are_zero(np.asarray(~present.any(1)))
         return made
 
@@ -352,10 +358,6 @@ class MultiViewEstimator(
                 "feature_names_in_: not every view has columns with strings as names"
             )
         return self.column_names_
-
-    @property
-    def n_features_in_(self) -> int:
-        return sum(self.n_features_)
 
     @property
     def _n_features_out(self) -> int:
@@ -586,7 +588,7 @@ class AnchorGraphClustering(MultiViewEstimator):
             Rows sum to 1.
         """
         checked = self._new(views, present)
-        return self._placed(checked, lambda _, shares, __: np.asarray(shares))
+        return self._placed(checked, lambda _, memberships, __: np.asarray(memberships))
 
 
 class DMAC(MultiViewEstimator):
@@ -777,7 +779,8 @@ class DMAC(MultiViewEstimator):
         """Say so where all rows of Z have come to point the same way."""
         if not self.history_ or len(self.embedding_) < 2:
             return
-        spread, first = 1 - mean_cosine(self.embedding_), 1 - self.history_[0].mean_cosine
+        spread = 1 - mean_cosine(self.embedding_)
+        first = 1 - self.history_[0].mean_cosine
         if spread < min(_SPREAD, _SHARE_OF_FIRST * first):
             warn(
                 f"the embedding has collapsed: the mean cosine between its rows is above "
@@ -806,8 +809,7 @@ def numbered_by_size(model: AnchorGraphClustering | DMAC) -> AnchorGraphClusteri
     numbered.labels_ = np.argsort(order)[model.labels_]
     numbered.cluster_centers_ = model.cluster_centers_[order]
     if isinstance(model, AnchorGraphClustering):
-        link_ends = model.model_.ends[:, order]
-        numbered.model_ = dataclasses.replace(model.model_, ends=link_ends)
+        numbered.model_ = dataclasses.replace(model.model_, ends=model.model_.ends[:, order])
     if hasattr(model, "membership_"):
         numbered.membership_ = model.membership_[:, order]
     return numbered
@@ -879,7 +881,7 @@ def _checked(
         views,
         n_features=n_features,
         columns=columns,
-        lazy=solver.takes_incomplete,
+        lazy=solver.takes_lazy,
         streamed=True,
         incomplete=solver.takes_incomplete,
         present=present,

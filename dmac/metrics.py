@@ -128,10 +128,9 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     # equal accuracies: otherwise the names of the clusters would.
     gain = (1 + min(table.shape)) * table + f1
     classes, clusters = linear_sum_assignment(gain, maximize=True)
-    nmi = normalized_mutual_info_score  # over the mean of the entropies
     return {
         "acc": float(table[classes, clusters].sum() / n),
-        "nmi": float(nmi(true, predicted, average_method="arithmetic")),
+        "nmi": float(normalized_mutual_info_score(true, predicted, average_method="arithmetic")),
         "ari": float(adjusted_rand_score(true, predicted)),
         "purity": float(table.max(0).sum() / n),
         "f1": float(f1[classes, clusters].sum() / len(table)),

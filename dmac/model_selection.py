@@ -22,19 +22,19 @@ from dmac.agc.completion import is_needed, with_graphs
 from dmac.agc.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
-from dmac.data.checks import as_views, check_no_views, check_seed
+from dmac.data.checks import View, as_views, check_no_views, check_seed
 from dmac.data.levels import LevelPipeline
-from dmac.data.source import View
 from dmac.recipes import CLOSED_FORM, SpectralRecipe
 from dmac.solvers.contract import Plan, solver_of
 from dmac.solvers.preparing import prepare
 
-# Of more samples so many are drawn, and the answer takes seconds.
-_MOST = 1000
+# Of more samples so many are drawn, so that the answer takes seconds.
+_MAX_SAMPLES = 1000
 # Views count alike: their weights would depend on the number of clusters, which is sought.
 _RECIPE = replace(CLOSED_FORM, view_weight="equal")
-# Labels of two graphs agree about as well as those of the best candidate.
-_NEARLY = 0.9
+# Agreement of the labels of two graphs from which a candidate counts as reproducible, as a share of
+# that of the best candidate.
+_SHARE_OF_BEST = 0.9
 
 
 def averaged_graph(
@@ -49,7 +49,7 @@ def averaged_graph(
 
     Parameters
     ----------
-    views : list of v dmac.data.source.View
+    views : list of v dmac.data.checks.View
     n_clusters : int
         c, on which the widths of the whitened views depend.
     n_anchors : int
@@ -199,14 +199,14 @@ def suggest_n_clusters(
     n = views[0].shape[0]
     candidates = _checked(candidates, n)
     rng = check_seed(random_state)
-    if n > _MOST:
-        rows = rng.permutation(n)[:_MOST]
-        views, n = [x.part(rows) for x in views], _MOST
+    if n > _MAX_SAMPLES:
+        rows = rng.permutation(n)[:_MAX_SAMPLES]
+        views = [x.part(rows) for x in views]
     # The graph needs one number of clusters, and must be fair to all: the middle of a log scale.
     middle = round((candidates[0] * candidates[-1]) ** 0.5)
     plan = _plan(views, middle)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=3)]
-    with threads_for(n * plan.work):
+    with threads_for(min(n, _MAX_SAMPLES) * plan.work):
         blocks = _blocks(views, plan.pipelines)
         halves = [_draw(blocks, len(views), plan.n_anchors, seed) for seed in seeds[:2]]
         graphs = [AveragedGraph(averaged(drawn)) for drawn in (*halves, halves[0] + halves[1])]
@@ -249,10 +249,11 @@ def _scores(
     """The criteria of all candidates, from the spectrum and the labels on both halves and all."""
     after = np.array(candidates)
     places = after - 1
+    gap = values[places] - values[after]
     left = np.maximum(1 - values, 1e-6)
-    gap, log_gap = values[places] - values[after], np.log(left[after] / left[places])
+    log_gap = np.log(left[after] / left[places])
     same = np.array([adjusted_rand_score(a, b) for a, b in zip(*labels[:2])])
-    finest = np.where(same >= _NEARLY * same.max(), candidates, 0)
+    finest = np.where(same >= _SHARE_OF_BEST * same.max(), candidates, 0)
     walk = np.array([_stability(values, u, one) for one in labels[2]])
     return dict(zip(CRITERIA, (gap, log_gap, finest, walk, same * log_gap)))
 

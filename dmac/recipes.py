@@ -60,9 +60,9 @@ class BaseRecipe:
         "given",
         one_of("given", "standardised"),
         """
-        What is done to the columns of a view before all else: nothing, or their means are taken
-        off, and they are divided by their standard deviations. Samples that lack the view do not
-        count. The means of a sparse view stay.""",
+        What is done to the columns of a view before all else: nothing, or their means are
+        subtracted, and they are divided by their standard deviations. Samples that lack the view do
+        not count. The means of a sparse view stay.""",
     )
 
     # Anchors and their graphs.
@@ -181,8 +181,7 @@ class NetworkRecipe(BaseRecipe):
     schedule: str = choice(
         "constant",
         one_of("constant", "cosine"),
-        """
-        "cosine" lets the step size fall to 0 over the epochs.""",
+        '"cosine" lets the step size fall to 0 over the epochs.',
     )
 
     # Anchors.
@@ -357,8 +356,7 @@ class SpectralRecipe(BaseRecipe):
         one_of("equal", "support").or_(WEIGHTS),
         """
         Weight of a view: a number for each; or the same for all; or, of three views and more, how
-        far the others'
-        graphs support its own (:func:`dmac.agc.support.view_weights`).""",
+        far the others' graphs support its own (:func:`dmac.agc.support.view_weights`).""",
     )
     filter: str = choice(
         "resolvent",
@@ -372,7 +370,7 @@ class SpectralRecipe(BaseRecipe):
     filter_factor: float = choice(
         3.0,
         POSITIVE,
-        "Eigenvectors that are computed: so many times c, at most c and the next.",
+        "Number of eigenvectors: filter_factor * c, at most c + filter_extra.",
     )
     filter_extra: int = choice(50, at_least(1), "See ``filter_factor``.")
     vote_rounds: int = choice(0, at_least(0), "Rounds of votes (:mod:`dmac.agc.votes`).")
@@ -382,8 +380,7 @@ class SpectralRecipe(BaseRecipe):
         """
         What votes: the first c eigenvectors with equal weight, the filtered rows, c linear
         functions of all features that are learned on the graph
-        (:func:`dmac.agc.votes.learned_map`), or the last two, each with a graph of its
-        own.""",
+        (:func:`dmac.agc.votes.learned_map`), or the last two, each with a graph of its own.""",
     )
     vote_ridge: float = choice(0.1, POSITIVE, "The ridge of the learned functions.")
     guard: float = choice(
@@ -398,8 +395,8 @@ class SpectralRecipe(BaseRecipe):
         20_000,
         or_none(at_least(2)),
         """
-        How many samples are fitted at most, a random part, or more for many clusters (the next);
-        the others are placed as new samples are. None fits all.""",
+        Maximum number of samples to fit, a random subset, or more for many clusters (the next); the
+        rest are placed as new samples are. None fits all.""",
     )
     fit_of_cluster: int = choice(800, at_least(0), "``fit_samples`` are at least so many times c.")
 

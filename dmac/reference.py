@@ -47,7 +47,8 @@ def anchor_graph(z: Tensor, u: Tensor, k: int) -> Tensor:
     rows = []
     for d_i in d:
         order = torch.argsort(d_i)
-        neighbours, border = order[:k], d_i[order[k]]
+        neighbours = order[:k]
+        border = d_i[order[k]]
         s_i = torch.zeros_like(d_i)
         s_i[neighbours] = (border - d_i[neighbours]) / (k * border - d_i[neighbours].sum())
         rows.append(s_i)
@@ -87,8 +88,7 @@ def agcn(s: Tensor, u: Tensor, weights: Sequence[Tensor], negative_slope: float 
 
 def mutual_information(p: Tensor) -> Tensor:
     """Sum of p(x, y) log(p(x, y) / (p(x) p(y))), :eq:`eq:mutual-information`: (c, c) -> ()."""
-    p_x, p_y = p.sum(1), p.sum(0)
-    return (p * torch.log(p / (p_x[:, None] * p_y[None, :]))).sum()
+    return (p * torch.log(p / torch.outer(p.sum(1), p.sum(0)))).sum()
 
 
 def mutual_information_per_row(f_a: Tensor, f_b: Tensor) -> Tensor:

@@ -29,10 +29,9 @@ from dmac._types import Array, Integers, Views
 from dmac._version import VERSION
 from dmac._warn import ViewWarning, warn
 from dmac.agc.votes import unit_rows
-from dmac.data.checks import as_views
+from dmac.data.checks import View, as_views
 from dmac.data.linalg import as_dense
 from dmac.data.names import in_order, index_of
-from dmac.data.source import View
 from dmac.data.vocabulary import Column, as_text
 from dmac.diagnostics import gaussian_like
 from dmac.estimators import AnchorGraphClustering, MultiViewEstimator, numbered_by_size
@@ -106,8 +105,8 @@ def page(
     """
     _check_settings(model, seeds)
     with warnings.catch_warnings(record=True, action="always") as said:
-        takes = solver_of(get_recipe(model.recipe)).takes_incomplete
-        checked = as_views(views, streamed=True, incomplete=takes, warns=takes)
+        incomplete = solver_of(get_recipe(model.recipe)).takes_incomplete
+        checked = as_views(views, streamed=True, incomplete=incomplete, warns=incomplete)
         n = checked[0].shape[0]
         samples = _as_text(checked[0].samples, "", n)
         columns = [_as_text(x.features, "column ", x.shape[1]) for x in checked]
@@ -175,17 +174,17 @@ def _as_text(given: Iterable[Any] | None, what: str, count: int) -> list[str]:
 
 def _compared(model: MultiViewEstimator, checked: list[View], seeds: int) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
-    n, c, first = checked[0].shape[0], model.n_clusters, _seed(model)
-    rows = _drawn(checked)
-    drawn = [x.part(rows) for x in checked]
+    first = _seed(model)
+    rows, drawn = _drawn(checked)
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=ViewWarning):
-        fits = _fits(model, drawn, first, seeds, n <= _SAMPLES)
+        fits = _fits(model, drawn, first, seeds, len(rows) == checked[0].shape[0])
     # What is said of halves and control is not of the data.
     with warnings.catch_warnings(action="ignore"):
         without = as_views(gaussian_like(drawn, seed=first), incomplete=True)
         controls = _fits(model, without, first, seeds)
         halves = [_on_halves(model, x, first, seeds) for x in (drawn, without)]
+        c = model.n_clusters
         most = min(max(20, c + 5), len(rows) // 4)
         pairs = (drawn, without) if most > max(2, c - 1) else ()
         suggestions = [suggest_n_clusters(x, range(2, most + 1)) for x in pairs]
@@ -247,7 +246,8 @@ def changes(recipe: BaseRecipe) -> dict[str, Any]:
 
 def lines_of_python(model: MultiViewEstimator, record: Mapping[str, Any]) -> str:
     """The lines that make a fit again; of data that came from no file with views to fill in."""
-    recipe, read = model.recipe_, dict(record.get("read", {}))
+    recipe = model.recipe_
+    read = dict(record.get("read", {}))
     given = "".join(f", {key}={value!r}" for key, value in changes(recipe).items())
     name = recipe.name if recipe.name in RECIPES else "closed_form"
     chosen = f"dmac.recipes.{name.upper()}"
@@ -257,8 +257,8 @@ def lines_of_python(model: MultiViewEstimator, record: Mapping[str, Any]) -> str
     views = f"dmac.load({[*record['files']]}{options}).views" if record.get("files") else "[...]"
     lines = ["import dataclasses", "import dmac", f"views = {views}"]
     present = ", present=[[True] * len(views)] * len(views[0])" if measured else ""
-    kind, seed, c = type(model).__name__, model.random_state, model.n_clusters
-    return "\n".join([*lines, f"dmac.{kind}({c}, {chosen}, {seed}).fit(views{present})"])
+    made = f"dmac.{type(model).__name__}({model.n_clusters}, {chosen}, {model.random_state})"
+    return "\n".join([*lines, f"{made}.fit(views{present})"])
 
 
 def _counted(
@@ -276,7 +276,8 @@ def _about(table: Any, samples: list[str], labels: Integers) -> list[tuple[str, 
     told: list[tuple[str, Any, Any]] = []
     if table is None:
         return told
-    names, clusters = pd.Index(samples), np.unique(labels)
+    names = pd.Index(samples)
+    clusters = np.unique(labels)
     table = table.set_axis(table.index.map(str))
     if len(table) == len(names) and not names.isin(table.index).any():
         table = table.set_axis(names)
@@ -294,7 +295,8 @@ def _about(table: Any, samples: list[str], labels: Integers) -> list[tuple[str, 
 
 def _check_fit(model: MultiViewEstimator, views: Views, checked: list[View]) -> None:
     """Refuse other samples than those of the fit, in another order, or with what a mask hid."""
-    labels, expected = model.predict(views), len(model.labels_)
+    labels = model.predict(views)
+    expected = len(model.labels_)
     if len(labels) != expected:
         raise ValueError(f"the model was fitted on {expected} samples, and there are {len(labels)}")
     if adjusted_rand_score(model.labels_, labels) < 0.5:
@@ -325,10 +327,11 @@ def _on_halves(
     model: MultiViewEstimator, views: Sequence[View], first: int, seeds: int
 ) -> list[Integers]:
     """Labels of all samples by fits on random halves; none where halves are too small."""
-    n, labels = views[0].shape[0], []
-    for seed in (
-        range(first, first + seeds) if n >= 2 * _SAMPLES_PER_CLUSTER * model.n_clusters else ()
-    ):
+    n = views[0].shape[0]
+    if n < 2 * _SAMPLES_PER_CLUSTER * model.n_clusters:
+        return []
+    labels = []
+    for seed in range(first, first + seeds):
         rows = np.sort(np.random.default_rng(seed).permutation(n)[: n // 2])
         fresh = clone(model).set_params(random_state=seed, verbose=False)
         labels.append(fresh.fit([x.part(rows) for x in views]).predict(views))
@@ -390,10 +393,9 @@ def _features(
     gaps = np.zeros((1, len(both)))
     if len(sizes) > 1:
         gaps = np.hstack(standardized_differences(views, labels)[1])
-    largest = np.argsort(-abs(np.nan_to_num(gaps)), kind="stable")[:, :_FEATURES].tolist()
     first = {
-        k: [i for i in of_k if row[i] and row[i] == row[i]]
-        for k, of_k, row in zip(sizes, largest, gaps)
+        k: row[row != 0].nlargest(_FEATURES).index.tolist()
+        for k, row in pd.DataFrame(abs(gaps), [*sizes]).iterrows()
     }
     chosen = list(dict.fromkeys(i for of_k in first.values() for i in of_k))
     means = _means(checked, labels, chosen)
@@ -443,16 +445,16 @@ def _means(checked: list[View], labels: Integers, chosen: list[int]) -> dict[int
 def seeds_agree(model: MultiViewEstimator, views: Views) -> float:
     """The mean ARI of a fit with two others of the next seeds, of up to 2000 samples."""
     checked = as_views(views, streamed=True, incomplete=True)
-    rows = _drawn(checked)
-    some = [x.part(rows) for x in checked]
+    rows, some = _drawn(checked)
     with warnings.catch_warnings(action="ignore"):  # the fit itself has said it
         fits = _fits(model, some, _seed(model), 3, len(rows) == len(model.labels_))
     return _mean_ari([fit.labels_ for fit in fits])
 
 
-def _drawn(checked: list[View]) -> Integers:
-    """The samples that are fitted again, in their order."""
-    return np.sort(np.random.default_rng(0).permutation(checked[0].shape[0])[:_SAMPLES])
+def _drawn(checked: list[View]) -> tuple[Integers, list[View]]:
+    """The samples that are fitted again, in their order, and their views."""
+    rows = np.sort(np.random.default_rng(0).permutation(checked[0].shape[0])[:_SAMPLES])
+    return rows, [x.part(rows) for x in checked]
 
 
 def _seed(model: MultiViewEstimator) -> int:
@@ -472,8 +474,10 @@ def _supports(*both: list[MultiViewEstimator]) -> list[float]:
 def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
     """Where the eigenvalues of data and control lie on a drawing of 640 x 248."""
     values = np.array([suggestion.eigenvalues for suggestion in suggestions])
-    count, low = values.shape[1], values.min()
-    x, y = 60 + 564 * np.arange(count) / (count - 1), 16 + 200 * (1 - values) / max(1 - low, 1e-9)
+    low = values.min()
+    count = values.shape[1]
+    x = 60 + 564 * np.arange(count) / (count - 1)
+    y = 16 + 200 * (1 - values) / max(1 - low, 1e-9)
     return {
         "gap": x[suggestions[0].n_clusters - 1 :][:2].mean(),
         "numbers": [(x[j], j + 1) for j in range(0, count, 1 + count // 22)],
@@ -485,23 +489,21 @@ def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
 def _map(model: MultiViewEstimator) -> dict[int, dict[str, Any]]:
     """The embedding in the plane, 640 x 460: dots of each cluster, and where its number stands."""
     rows = np.sort(np.random.default_rng(0).permutation(len(model.labels_))[:_POINTS])
-    labels, z = model.labels_[rows], unit_rows(model.embedding_[rows])
+    labels = model.labels_[rows]
+    z = unit_rows(model.embedding_[rows])
     with threadpool_limits(limits=1):  # so that the sums are always the same
         near = min(30.0, (len(z) - 1) / 3)
         flat = TSNE(2, perplexity=near, init="random", random_state=0).fit_transform(z)
     flat = (flat - flat.min(0)) / np.maximum(np.ptp(flat, axis=0), 1e-9) * (600, 420) + 20
     sure = model.confidence_[rows] if hasattr(model, "membership_") else np.ones(len(rows))
     shade = np.searchsorted(list(_SHADES), sure, side="right") - 1
-    islands = {k: flat[labels == k] for k in np.unique(labels).tolist()}
-    middles = {  # the dot in the middle, since a cluster may be several islands
-        k: dots[((dots - np.median(dots, 0)) ** 2).sum(1).argmin()] for k, dots in islands.items()
-    }
     return {
         k: {
             "shades": {
-                dark: flat[(labels == k) & (shade == s)] for s, dark in enumerate(_SHADES.values())
+                dark: dots[shade[labels == k] == s] for s, dark in enumerate(_SHADES.values())
             },
-            "middle": middles[k],
+            # A dot, since a cluster may be several islands.
+            "middle": dots[((dots - np.median(dots, 0)) ** 2).sum(1).argmin()],
         }
-        for k in islands
+        for k, dots in ((k, flat[labels == k]) for k in np.unique(labels).tolist())
     }

@@ -128,7 +128,7 @@ class EmbeddingAnchors:
         return [embedding_draw(zs, self.anchors(z), n_neighbors, self.recipe)]
 
     def state(self) -> dict[str, Tensor]:
-        """What `restore` needs to go on from here: a dict of tensors."""
+        """The tensors by which `restore` goes on from here."""
         return {} if self._warm is None else self._warm.state()
 
     def restore(self, state: dict[str, Tensor]) -> None:
@@ -197,7 +197,7 @@ class ViewAnchors:
         self._visits = 0
 
     def state(self) -> dict[str, Tensor]:
-        """What `restore` needs to go on from here: a dict of tensors."""
+        """The tensors by which `restore` goes on from here."""
         return {"visits": torch.tensor(self._visits)}
 
     def restore(self, state: dict[str, Tensor]) -> None:

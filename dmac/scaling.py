@@ -35,7 +35,7 @@ _Pointwise: TypeAlias = Callable[..., tuple[Tensor, Tensor | None]]
 
 @dataclass(frozen=True)
 class Assignment:
-    """What one pass over samples and anchors found.
+    """The result of one pass over samples and anchors.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def assign(z: Tensor, u: Tensor, n_nearest: int, *, entropy: bool = False) -> As
     -------
     Assignment
     """
-    nearest, indices, loss = _Assign.apply(z, u, n_nearest, entropy, 1.0, False)
+    nearest, indices, loss = _Assign.apply(z, u, n_nearest, entropy)
     return Assignment(nearest, indices, loss if entropy else None)
 
 
@@ -96,24 +96,19 @@ def assigned_graph(
     return closed_form_graph(assigned.distances, assigned.indices, len(u)), assigned.entropy
 
 
-def assignment_entropy(
-    z: Tensor, u: Tensor, bandwidth: float | Tensor = 1.0, *, balanced: bool = False
-) -> Tensor:
-    r"""The loss :eq:`eq:anchor-learning` alone: see :func:`dmac.anchors.anchor_learning_loss`.
+def assignment_entropy(z: Tensor, u: Tensor) -> Tensor:
+    """The loss :eq:`eq:anchor-learning` alone: see :func:`dmac.anchors.anchor_learning_loss`.
 
     Parameters
     ----------
     z : torch.Tensor of shape (n, d)
     u : torch.Tensor of shape (m, d)
-    bandwidth : float or torch.Tensor of shape ()
-        :math:`\tau`, a constant.
-    balanced : bool
 
     Returns
     -------
     torch.Tensor of shape ()
     """
-    return _Assign.apply(z, u, 0, True, bandwidth, balanced)[2]
+    return _Assign.apply(z, u, 0, True)[2]
 
 
 class _Assign(torch.autograd.Function):
@@ -126,8 +121,6 @@ class _Assign(torch.autograd.Function):
         u: Tensor,
         n_nearest: int,
         entropy: bool,
-        bandwidth: float | Tensor,
-        balanced: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
         # Moving both by the same vector changes no distance and keeps the digits.
         centre = u.mean(0)
@@ -135,7 +128,7 @@ class _Assign(torch.autograd.Function):
         loss, grads = z.new_zeros(()), tuple[Tensor, ...]()
         if entropy:
             gradient = any(ctx.needs_input_grad[:2])
-            swept = _sweep(z, centre, y, n_nearest, bandwidth, balanced, gradient)
+            swept = _sweep(z, centre, y, n_nearest, gradient)
             nearest, indices, loss, grads = swept
         else:
             nearest, indices = _search(z, centre, y, n_nearest)
@@ -169,7 +162,7 @@ class _Assign(torch.autograd.Function):
                 du = sum(map_parts(slices, lambda rows: add(rows, zero.clone())), start=du)
             else:
                 add(slices, du)
-        return dz, du, None, None, None, None
+        return dz, du, None, None
 
 
 def _room(z: Tensor, n_nearest: int) -> tuple[Tensor, Tensor]:
@@ -197,17 +190,11 @@ def _sweep(
     centre: Tensor,
     y: Tensor,
     n_nearest: int,
-    bandwidth: float | Tensor,
-    balanced: bool,
     gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
     """The nearest anchors, the loss, and its gradients by z and y if they are asked for."""
     (nearest, indices), norms, n = _room(z, n_nearest), y.square().sum(1), len(z)
-    dz, log_usage, of_usage = torch.empty_like(z) if gradient else None, None, 0.0
-    if balanced:
-        usage = _usage(z, centre, y, norms, bandwidth)
-        log_usage = usage.clamp_min(torch.finfo(z.dtype).tiny).log()
-        of_usage = torch.special.xlogy(usage, usage).sum()
+    dz = torch.empty_like(z) if gradient else None
 
     def sweep(slices: Sequence[slice]) -> tuple[Tensor, Tensor]:
         loss, dy = z.new_zeros((), dtype=torch.float64), torch.zeros_like(y)
@@ -216,7 +203,7 @@ def _sweep(
             d2 = block_distances(x, y, norms)
             if n_nearest:
                 nearest[rows], indices[rows] = smallest(d2, n_nearest)
-            h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
+            h, g = _pointwise(z.device)(d2, gradient)
             loss += h.sum(dtype=torch.float64)
             if g is not None and dz is not None:
                 g *= 2 / n
@@ -229,63 +216,38 @@ def _sweep(
     losses, dys = zip(*map_parts(row_blocks(n, len(y), z.device), sweep, z))
     grads = () if dz is None else (dz, sum(dys[1:], start=dys[0]))
     loss = sum(losses[1:], start=losses[0])
-    return nearest, indices, (loss / n).to(z.dtype) + of_usage, grads
+    return nearest, indices, (loss / n).to(z.dtype), grads
 
 
-def _usage(
-    z: Tensor, centre: Tensor, y: Tensor, norms: Tensor, bandwidth: float | Tensor
-) -> Tensor:
-    """The mean assignment to every anchor: (m,)."""
-    usage = torch.zeros_like(norms)
-    for rows in row_blocks(len(z), len(y), z.device):
-        w = block_distances(z[rows] - centre, y, norms).div_(bandwidth).add_(1).reciprocal_()
-        usage += (1 / w.sum(1)) @ w
-    return usage / len(z)
-
-
-def _entropies(
-    d2: Tensor, bandwidth: float | Tensor, log_usage: Tensor | None, gradient: bool
-) -> tuple[Tensor, Tensor | None]:
+def _entropies(d2: Tensor, gradient: bool) -> tuple[Tensor, Tensor | None]:
     r"""Entropy of every row of q, and its gradient with respect to d2, which is overwritten.
 
-    With :math:`l_{ij} = \log(1 + d_{ij}/\tau)`, :math:`w = e^{-l}`, :math:`W_i = \sum_j w_{ij}` and
+    With :math:`l_{ij} = \log(1 + d_{ij})`, :math:`w = e^{-l}`, :math:`W_i = \sum_j w_{ij}` and
     :math:`\bar l_i = \sum_j w_{ij} l_{ij} / W_i` the entropy is :math:`\log W_i + \bar l_i`, and
 
-    .. math:: \partial H_i / \partial d_{ij} = w_{ij}^2 (\bar l_i - l_{ij}) / (\tau W_i).
-
-    The entropy of the mean assignment p adds :math:`\log p_j`, less its mean under
-    :math:`q_i`, to :math:`l_{ij}`.
+    .. math:: \partial H_i / \partial d_{ij} = w_{ij}^2 (\bar l_i - l_{ij}) / W_i.
     """
-    t = d2 if bandwidth == 1 else d2.div_(bandwidth)
-    t.add_(1)
-    logs = t.log()
-    w = t.reciprocal_()
+    d2.add_(1)
+    logs = d2.log()
+    w = d2.reciprocal_()
     mass = w.sum(1, keepdim=True)
     mean = torch.linalg.vecdot(w, logs)[:, None] / mass
     entropies = mass.log() + mean
     if not gradient:
         return entropies, None
-    slope = torch.sub(mean, logs, out=logs)
-    if log_usage is not None:
-        slope += (w @ log_usage)[:, None] / mass - log_usage
-    return entropies, slope.mul_(w).mul_(w).div_(mass * bandwidth)
+    return entropies, torch.sub(mean, logs, out=logs).mul_(w).mul_(w).div_(mass)
 
 
-def _entropies_functional(
-    d2: Tensor, bandwidth: float | Tensor, log_usage: Tensor | None, gradient: bool
-) -> tuple[Tensor, Tensor | None]:
+def _entropies_functional(d2: Tensor, gradient: bool) -> tuple[Tensor, Tensor | None]:
     """`_entropies` without writing in place, which a compiler fuses into two kernels."""
-    logs = torch.log1p(d2 / bandwidth)
+    logs = torch.log1p(d2)
     w = torch.exp(-logs)
     mass = w.sum(1, keepdim=True)
     mean = (w * logs).sum(1, keepdim=True) / mass
     entropies = mass.log() + mean
     if not gradient:
         return entropies, None
-    slope = mean - logs
-    if log_usage is not None:
-        slope = slope + (w * log_usage).sum(1, keepdim=True) / mass - log_usage
-    return entropies, slope * w * w / (mass * bandwidth)
+    return entropies, (mean - logs) * w * w / mass
 
 
 @functools.cache

@@ -15,11 +15,9 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix, Views
-from dmac.data.checks import as_views, check_labels
+from dmac.data.checks import View, as_views, check_labels
 from dmac.data.linalg import as_dense
-from dmac.data.named_views import as_named
-from dmac.data.names import in_order, index_of
-from dmac.data.source import View
+from dmac.data.names import as_named, in_order, index_of
 
 if TYPE_CHECKING:
     import pandas
@@ -29,7 +27,7 @@ _REACH = 3 * 1.4826
 # Samples of a cluster from which its medians are taken.
 _SAMPLES = 200
 # A cluster of fewer samples has no spread of its own.
-_FEW = 3
+_MIN_SAMPLES = 3
 # Numbers of a view that are sorted at a time.
 _NUMBERS = 2**22
 # Distances from a median below this share of the usual value are 0, but for rounding.
@@ -170,18 +168,22 @@ def _differences(x: View, codes: Array, c: int) -> Floats:
     unit, low, high = _limits(x, codes, c)
     blocks = functools.partial(_moved_rows, x, codes, unit, low, high)
     zero = np.clip(0.0, low, high)  # where the zeros go that a sparse matrix does not store
-    sizes, zeros, sums = np.zeros((c, 1)), np.zeros_like(low), np.zeros_like(low)
+    sizes = np.zeros((c, 1))
+    zeros = np.zeros_like(low)
+    sums = np.zeros_like(low)
     for values, stored, indicator in blocks():
         sizes += indicator.sum(1).reshape(-1, 1)
         zeros += indicator.sum(1).reshape(-1, 1) - as_dense(indicator @ stored)
         sums += as_dense(indicator @ values)
-    sums, n = sums + zeros * zero, max(sizes.sum(), 1)
+    sums += zeros * zero
+    n = max(sizes.sum(), 1)
     mean = sums.sum(0) / n
     squares = (zeros * (zero - mean) ** 2).sum(0)
     for values, stored, indicator in blocks():  # again: squares less the mean's loses digits
         off = values - stored * mean
         squares += as_dense(indicator @ off**2).sum(0)
-    variance, eps = squares / n, np.finfo(float).eps
+    variance = squares / n
+    eps = np.finfo(float).eps
     constant = variance <= n * eps * variance + (n * eps * mean) ** 2  # as StandardScaler decides
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = sums / sizes - (sums.sum(0) - sums) / (n - sizes)
@@ -196,21 +198,22 @@ def _moved_rows(
     Third is, (c, b), which samples are in a cluster, and have the view.
     """
     for rows in x.slices():
-        part, clusters = x.part(rows), codes[rows]
-        values, at = part.values, (clusters, np.arange(len(clusters)))
+        part = x.part(rows)
+        values = part.values
+        clusters = codes[rows]
+        at = clusters, np.arange(len(clusters))
         present = part.present.astype(float)
         indicator = scipy.sparse.csr_array((present, at), (len(low), len(clusters)))
         if x.sparse:
             values = scipy.sparse.csr_array(values, copy=True)
             values.eliminate_zeros()
-            k, j = np.repeat(clusters, np.diff(values.indptr)), values.indices
+            k = np.repeat(clusters, np.diff(values.indptr))
+            j = values.indices
             values.data = np.clip(values.data / unit[j], low[k, j], high[k, j])
             stored = scipy.sparse.csr_array((np.ones(values.nnz), j, values.indptr), values.shape)
         else:
-            values, stored = (
-                np.clip(values / unit, low[clusters], high[clusters]),
-                np.ones(values.shape),
-            )
+            values = np.clip(values / unit, low[clusters], high[clusters])
+            stored = np.ones(values.shape)
         yield values, stored, indicator
 
 
@@ -219,8 +222,8 @@ def _limits(x: View, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
     order = np.random.default_rng(0).permutation(len(codes))
     rows = np.sort(np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)]))
     part = x.part(rows)
-    sample, codes = part.there, codes[rows][part.present]
-    sample = sample.tocsc() if x.sparse else sample
+    sample = part.there.tocsc() if x.sparse else part.there
+    codes = codes[rows][part.present]
     step = max(1, _NUMBERS // max(1, len(codes)))
     parts = [
         _limits_of(as_dense(sample[:, j : j + step]), codes, c) for j in range(0, x.shape[1], step)
@@ -239,7 +242,7 @@ def _limits_of(x: Floats, codes: Array, c: int) -> tuple[Floats, Floats, Floats]
     spread = np.tile(np.median(abs(x - centre[0, :, None]), 1), (c, 1))
     for k in range(c):
         mine = x[:, codes == k]
-        if mine.shape[1] >= _FEW:
+        if mine.shape[1] >= _MIN_SAMPLES:
             centre[k] = np.median(mine, 1)
             spread[k] = np.median(abs(mine - centre[k, :, None]), 1)
     common = _median_above(abs(x - centre[codes].T), _ROUNDING)

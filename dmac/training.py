@@ -121,7 +121,8 @@ def losses_on(
             sp = sp + draw.share * scale * structure_preservation_loss(z, structure)
     draw = draws[-1]
     empty = sum(diagnostics.empty_anchors(g.degrees().detach()) for g in draw.graphs)
-    total, al, cm = z.new_zeros(()), z.new_tensor(math.nan), z.new_tensor(math.nan)
+    total = z.new_zeros(())
+    al = cm = z.new_tensor(math.nan)
     if recipe.al_weight > 0:
         al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
         total = total + recipe.al_weight * al
@@ -133,8 +134,8 @@ def losses_on(
         cm = consistency_loss(fs, recipe.mutual_information)
         total = total + recipe.cm_weight * cm
     total = total + recipe.sp_weight * sp
-    parts, v = len(draw.graphs), len(zs)
-    return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
+    parts = len(draw.graphs)
+    return Losses(total, al / parts, cm / len(zs), sp / parts, empty / parts)
 
 
 #: By how much k grows, in the authors' implementation.

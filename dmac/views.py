@@ -19,7 +19,7 @@ from dmac._warn import warn
 from dmac.data import registry
 from dmac.data.checks import check_views, is_on_disk
 from dmac.data.datasets import DATASETS, KINDS
-from dmac.data.named_views import stem
+from dmac.data.names import stem
 from dmac.data.readers import Reading, read_views
 
 _EMBEDDED = Path(__file__).parent / "data" / "mfeat.npz"

@@ -19,7 +19,7 @@ import grimp
 ROOT = Path(sys.argv[1] if sys.argv[1:] else Path(__file__).parents[1]).resolve()
 FOLDERS = (
     *("dmac/agc", "dmac/solvers", "dmac/data", "dmac/compute", "dmac/peers", "dmac"),
-    *("notebooks/experiments/ideas", "notebooks/experiments", "scripts"),
+    *("notebooks/experiments", "scripts"),
     *("tests/agc", "tests/solvers", "tests/data", "tests/compute", "tests/peers"),
     *("tests/experiments", "tests"),
 )

@@ -5,8 +5,8 @@
     python scripts/freeze.py sets --sets      # CLOSED_FORM_0_2 on every data set at hand
 
 It fits the four recipes on mfeat, PIE and BBC (those that ``DMAC_DATA`` has) with two seeds and one
-thread, and every idea of a chapter once; of each fit it keeps labels, Z, centres, the
-prediction of some samples, and the same after a save and a load. Epochs are cut: what is compared
+thread; of each fit it keeps labels, Z, centres, the prediction of some samples, and the same after
+a save and a load. Epochs are cut: what is compared
 is arithmetic, not accuracy. Two folders agree if their arrays are equal to the last bit; otherwise
 each difference is printed with its size. The arrays depend on the processor, so both folders come
 from one machine.
@@ -33,7 +33,6 @@ import dmac
 from dmac.estimators import CollapseWarning, estimator_of
 from dmac.recipes import CLOSED_FORM_0_2, CLOSED_FORM_2026_11, PUBLISHED, RELEASED, REVISED
 from experiments import level_choice, sealed
-from experiments.studies import IDEAS, SPECTRAL_IDEAS, variant
 
 DATASETS, SEEDS = ("mfeat", "PIE", "BBC"), (1, 2)
 RECIPES = {
@@ -43,22 +42,6 @@ RECIPES = {
     "closed_form_0_2": CLOSED_FORM_0_2,
     "closed_form_2026_11": CLOSED_FORM_2026_11,
 }
-
-
-def ideas():
-    """Every idea in a short fit: name to recipe."""
-    released = variant(RECIPES["released"], sigma="spread", al_form="balanced")
-    return {
-        **{
-            name: variant(CLOSED_FORM_2026_11, refinement_steps=3, **fields)
-            for name, fields in SPECTRAL_IDEAS.items()
-        },
-        **{
-            f"revised, {name}": variant(REVISED, epochs=5, **fields)
-            for name, fields in IDEAS.items()
-        },
-        "released, spread and balanced": released,
-    }
 
 
 def freeze(data, recipe, seed):
@@ -112,7 +95,6 @@ def main():
         for name, recipe in RECIPES.items()
         for seed in SEEDS
     }
-    fits |= {f"mfeat, {name}": ("mfeat", recipe, 1) for name, recipe in ideas().items()}
     if given.sets:
         sets = [*dmac.available(), *sealed.SETS]
         fits = {f"closed_form_0_2 on {name}": (name, CLOSED_FORM_0_2, 0) for name in sets}

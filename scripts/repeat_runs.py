@@ -27,7 +27,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 from experiments import compare as comparisons
 from experiments import plan, records, studies
-from experiments.run import Spec, make_run
+from experiments.run import Spec, is_retired, make_run
 
 OTHER_DATA = "{} is not what the stored run was made on: its hash is {}"
 
@@ -52,7 +52,7 @@ def draw(store, given):
         for record in store.records.values()
         if "scores" in record
         and record["dataset"] in (given.datasets or [record["dataset"]])
-        and "retired" not in record["settings"]  # the code cannot make those any more
+        and not is_retired(record["settings"])
         and "sealed" not in record["settings"]  # of files that few have
         and (record["method"], record["settings"]) not in gone
     ]

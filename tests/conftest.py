@@ -22,8 +22,11 @@ from dmac import load_model
 from dmac.command_line import main
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Files of tests that take minutes, the longest first.
-LONG = ("test_print_book.py", "test_book.py")
+#: Files of tests that take a minute and more, the longest first.
+LONG = (
+    *("test_print_book.py", "test_book.py", "test_report.py", "test_sklearn_contract.py"),
+    *("test_dask.py", "test_types.py"),
+)
 
 # `experiments` for the processes that tests start, too.
 _PATHS = (str(ROOT / "notebooks"), os.environ.get("PYTHONPATH"))

@@ -2,6 +2,7 @@
 that are run, the pages of the book, and the cells of notebooks."""
 
 import ast
+import contextlib
 import json
 import subprocess
 import sys
@@ -92,6 +93,18 @@ def imported(source):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module.partition(".")[0]
+
+
+@contextlib.contextmanager
+def as_set(name, value):
+    """A global setting of PyTorch, for a while; what runs then has to leave it alone."""
+    before = getattr(torch, f"get_{name}")()
+    getattr(torch, f"set_{name}")(value)
+    try:
+        yield
+        assert getattr(torch, f"get_{name}")() == value
+    finally:
+        getattr(torch, f"set_{name}")(before)
 
 
 class Stopped(Exception):

@@ -957,6 +957,12 @@ KNOWN = [
         CLASSES,
         labels_key="genotype",
     ),
+    Case(
+        "classes above samples that are columns",
+        {"a.csv": "genotype,k0,k1,k2\n", "b.csv": "id,x,y\np,1,2\nq,3,5\nr,4,1\n"},
+        {"labels_key": "genotype"},
+        error="a.csv, column genotype has a header and no entries: write a row for each sample",
+    ),
     beside(
         "two columns of words, by header",
         {

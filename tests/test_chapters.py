@@ -82,7 +82,7 @@ def listings():
 
 def test_listings_find_what_they_show():
     seen = list(listings())
-    assert len(seen) > 20
+    assert len(seen) > 15
     for page, path, options in seen:
         shown = path.read_text(encoding="utf-8")
         if "pyobject" in options:  # a function, a class or a method ("Class.method") of a module

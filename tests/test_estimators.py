@@ -1,16 +1,18 @@
 """The estimator: scikit-learn's contract, repeatability, new samples, saving, and bad input."""
 
-import contextlib
 import dataclasses
+import itertools
 import re
 import threading
 import warnings
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from helpers import as_set
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -133,11 +135,7 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(views):
 def test_callback_sees_every_epoch_in_the_order_of_the_input_and_changes_nothing(fitted):
     plain, views, _ = fitted
     seen = []
-
-    def follow(record, embed):
-        seen.append((record, embed() if record.epoch == 3 else None))
-
-    model = quick_model().fit(views, callback=follow)
+    model = quick_model().fit(views, callback=lambda record, embed: seen.append((record, embed())))
     records, embeddings = zip(*seen)
     assert [(type(r), r.epoch) for r in records] == [
         *((PretrainRecord, e) for e in range(1, 31)),
@@ -200,14 +198,10 @@ def test_what_was_fitted_is_saved_whatever_was_set_since(views, saved):
 
 @pytest.mark.parametrize("starts", [1, 4])
 def test_final_kmeans_takes_the_recipes_starts(starts, views, monkeypatch):
-    taken = []
-    original = dmac.compute.kmeans.kmeans
-    monkeypatch.setattr(
-        "dmac.solvers.network_solver.kmeans",
-        lambda *args, n_init: taken.append(n_init) or original(*args, n_init=n_init),
-    )
+    taken = Mock(wraps=dmac.compute.kmeans.kmeans)
+    monkeypatch.setattr("dmac.solvers.network_solver.kmeans", taken)
     quick_model(recipe=dataclasses.replace(QUICK, final_n_init=starts)).fit(views)
-    assert taken == [starts]
+    assert [call.kwargs for call in taken.call_args_list] == [{"n_init": starts}]
 
 
 def test_failed_fit_leaves_the_earlier_one_as_it_was(views):
@@ -219,16 +213,6 @@ def test_failed_fit_leaves_the_earlier_one_as_it_was(views):
         with pytest.raises(FloatingPointError, match="lower the lr"):
             model.fit(views)
     assert model.labels_ is labels and model.history_ is history
-
-
-@contextlib.contextmanager
-def as_set(name, value):
-    """A global setting of PyTorch, for a while."""
-    before = getattr(torch, f"get_{name}")()
-    getattr(torch, f"set_{name}")(value)
-    yield
-    assert getattr(torch, f"get_{name}")() == value  # a fit leaves it alone
-    getattr(torch, f"set_{name}")(before)
 
 
 SETTINGS = {
@@ -273,16 +257,22 @@ def test_fits_side_by_side_give_the_settings_back_after_the_last(views):
 def test_a_view_in_the_place_of_labels_is_refused(fitted):
     model, (rna, protein, other), classes = fitted
     views = [protein, scipy.sparse.csr_matrix(protein), torch.tensor(protein), [protein, other]]
+    views += [protein.tolist(), pd.DataFrame(protein), 2 * [protein[:, :1]], protein[:, :1, None]]
     calls = [quick_model().fit, quick_model().fit_predict, quick_model().fit_transform, model.score]
-    for call in calls:
-        for y in (*views, protein.tolist(), pd.DataFrame(protein)):
-            with pytest.raises(ValueError, match=r"y has the shape .* fit\(\[rna, protein\]\)"):
-                call(rna, y)
+    for call, y in itertools.product(calls, views):
+        with pytest.raises(ValueError, match=r"y has the shape .* fit\(\[rna, protein\]\)"):
+            call(rna, y)
     with pytest.raises(ValueError, match=r"candidates has the shape .* fit\(\[rna, protein\]\)"):
         dmac.suggest_n_clusters(rna, protein)
     model = dmac.AnchorGraphClustering(3, random_state=0)
     expected = model.fit_predict([rna, protein])
-    for y in (classes, classes[:, None], classes.tolist(), classes.astype(str), list("ab")):
+    for y in (
+        classes,
+        classes[:, None],
+        classes[:, None].tolist(),
+        classes.astype(str),
+        list("ab"),
+    ):
         np.testing.assert_array_equal(model.fit_predict([rna, protein], y), expected)
 
 
@@ -345,6 +335,8 @@ def test_each_class_has_the_parameters_and_attributes_of_its_method(fitted):
     assert dmac.DMAC(3).recipe == "released" and graph.get_params() == network.get_params() | {
         "recipe": "closed_form"
     }
+    assert hasattr(graph, "predict_proba") and not hasattr(network, "predict_proba")
+    assert network.predict(views, as_frame=True).columns.tolist() == ["cluster"]
     for model, of_other in ((network, "present"), (graph, "callback")):
         with pytest.raises(TypeError, match=of_other):
             model.fit(views, **{of_other: None})

@@ -53,18 +53,22 @@ print(len(store.records) == 1)
     assert found == "100 ['acc', 'ari', 'f1', 'nmi', 'purity']" and stored == "True"
 
 
-def test_import_takes_no_torch():
-    """The seconds of PyTorch and scikit-learn come when they are used."""
-    heavy = {"torch", "sklearn", "scipy", "numpy"}
-    code = f"import sys, dmac; assert not {heavy | {'pandas'}} & set(sys.modules); "
-    for line, brought in (
+HEAVY = {"torch", "sklearn", "scipy", "numpy"}
+
+
+@pytest.mark.parametrize(
+    "line, brought",
+    [
         ("dmac.available", {"numpy", "scipy"}),
         ("dmac.scores", {"numpy", "scipy", "sklearn"}),
-        ("dmac.compute.kmeans.kmeans, dmac.data.whitening.normalize_rows", heavy),
-        ("from dmac import *; DMAC, peers.ALL, recipes.REVISED", heavy),
-    ):
-        modules = python("-c", f"{code}{line}; print(*sys.modules)").split()
-        assert heavy & set(modules) == brought, line
+        ("dmac.compute.kmeans.kmeans, dmac.data.whitening.normalize_rows", HEAVY),
+        ("from dmac import *; DMAC, peers.ALL, recipes.REVISED", HEAVY),
+    ],
+)
+def test_import_takes_no_torch(line, brought):
+    """The seconds of PyTorch and scikit-learn come when they are used."""
+    code = f"import sys, dmac; assert not {HEAVY | {'pandas'}} & set(sys.modules); "
+    assert HEAVY & set(python("-c", f"{code}{line}; print(*sys.modules)").split()) == brought
 
 
 def test_names_that_the_package_lacks_are_said():

@@ -88,9 +88,11 @@ def test_fields_that_are_out_of_range_or_do_not_go_together_are_refused(
         dataclasses.replace(recipe, **changes)
 
 
-def test_every_field_is_checked():
+@pytest.mark.parametrize(
+    "kind, field",
+    [(kind, f.name) for kind in (NetworkRecipe, SpectralRecipe) for f in dataclasses.fields(kind)],
+)
+def test_every_field_is_checked(kind, field):
     # A value of a wrong type for every field; a field that no rule names would take it.
-    for kind in (NetworkRecipe, SpectralRecipe):
-        for field in dataclasses.fields(kind):
-            with pytest.raises(ValueError, match=f"recipe field {field.name} "):
-                kind(**{"name": "x", field.name: {1}})
+    with pytest.raises(ValueError, match=f"recipe field {field} "):
+        kind(**{"name": "x", field: {1}})

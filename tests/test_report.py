@@ -3,7 +3,6 @@
 import collections
 import io
 import re
-import warnings
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +17,7 @@ from browser import faint, look
 from bs4 import BeautifulSoup
 
 import dmac
-from dmac.data.named_views import NamedView
+from dmac.data.names import NamedView
 from dmac.report import page
 
 RNG = np.random.default_rng(0)
@@ -233,15 +232,14 @@ def test_names_are_text():
     assert re.search(r"<b>& <i>\d+&amp;\$n [+−]\d", found.text)
 
 
-def test_the_cluster_of_each_sample_is_listed_and_can_be_saved(monkeypatch):
-    index = [f'patient "{i}", <{i}>' for i in range(120)]
-    for views, expected in (
-        ([pd.DataFrame(x, index) for x in VIEWS], index),
-        (named(VIEWS, ["", ""], samples=index), index),
-        ([pd.DataFrame(x) for x in VIEWS], [str(i + 1) for i in range(120)]),
-        (VIEWS, [str(i + 1) for i in range(120)]),
+def test_the_cluster_of_each_sample_is_listed_and_can_be_saved(plain, monkeypatch):
+    index, counted = [f'patient "{i}", <{i}>' for i in range(120)], [f"{i}" for i in range(1, 121)]
+    for (model, found), expected in (
+        (report([pd.DataFrame(x, index) for x in VIEWS]), index),
+        (report(named(VIEWS, ["", ""], samples=index)), index),
+        (report([pd.DataFrame(x) for x in VIEWS]), counted),
+        (plain, counted),
     ):
-        model, found = report(views)
         listed = [tag.get_text().split(maxsplit=1) for tag in found.tags if tag.name == "li"]
         wanted = [*zip(model.labels_.tolist(), expected)]
         shares = [name.rpartition(" ") for _, name in listed]
@@ -301,17 +299,17 @@ def test_settings_that_differ_from_the_recipe_are_told_and_the_lines_make_the_fi
     np.testing.assert_array_equal(names["again"].labels_, model.labels_)
 
 
-def test_the_word_of_another_seed_is_there_where_fits_differ():
+def test_the_word_of_another_seed_is_there_where_fits_differ(plain):
     said = "Another seed gives other groups"
-    assert said not in report()[1].text
+    assert said not in plain[1].text
     assert said in report(NOISE, c=9)[1].text
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_samples_that_lack_views_are_counted():
     views = [x.copy() for x in VIEWS]
     views[0][:40], views[1][50:110] = np.nan, np.nan
-    with warnings.catch_warnings(action="ignore"):
-        model, found = report(named(views, ["rna", "protein"]), classes=CLASSES)
+    model, found = report(named(views, ["rna", "protein"]), classes=CLASSES)
     assert next(row[1:] for row in found.rows if row[0] == "rna") == ["12", "40 (33 %)"]
     assert next(row[1:] for row in found.rows if row[0] == "protein") == ["9", "60 (50 %)"]
     assert "Of the samples 40 lack rna, 60 lack protein." in found.text
@@ -326,6 +324,7 @@ def test_warnings_are_on_the_page_and_given():
     assert "The fits warned:" in found.text and "view 3 (scanner) decides alone" in found.text
 
 
+@pytest.mark.filterwarnings("ignore")  # of the single view
 def test_networks_frames_sparse_and_single_views(plain, on_disk):
     short = dmac.recipes.NetworkRecipe(name="<short>", pretrain_epochs=1, epochs=2)
     with pytest.warns(dmac.estimators.CollapseWarning) as said:  # of each fit, and it is told once
@@ -334,13 +333,13 @@ def test_networks_frames_sparse_and_single_views(plain, on_disk):
     assert "trained a network for 2 epochs" in told and "&lt;SHORT&gt;" in told
     assert "does not say it" in told and "mean support" not in told
     frame = pd.DataFrame(abs(VIEWS[0]), columns=[f"gene {j}" for j in range(12)])
-    with warnings.catch_warnings(action="ignore"):
-        one = Reader(page(dmac.AnchorGraphClustering(4, random_state=0), frame, seeds=2))
+    one = Reader(page(dmac.AnchorGraphClustering(4, random_state=0), frame, seeds=2))
     assert "view 1 gene " in one.text and any(row[-1] == "–" for row in one.rows)
     model, _ = report([scipy.sparse.csr_matrix(VIEWS[0]), on_disk("npy", VIEWS)[1]])
     assert model.labels_.tolist() == plain[0].labels_.tolist()
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "n, lacking",
     [
@@ -351,24 +350,23 @@ def test_networks_frames_sparse_and_single_views(plain, on_disk):
     ],
 )
 def test_few_samples_have_no_spectrum_and_no_halves(n, lacking):
-    with warnings.catch_warnings(action="ignore"):
-        _, found = report([x[:n] for x in VIEWS], c=3)
+    _, found = report([x[:n] for x in VIEWS], c=3)
     assert re.findall("too few samples (for a spectrum|to fit on halves)", found.text) == lacking
 
 
-def test_of_many_samples_some_are_drawn(monkeypatch):
-    for most, dots in ((60, 50), (120, 120)):
-        monkeypatch.setattr(dmac.report, "_SAMPLES", most)
-        monkeypatch.setattr(dmac.report, "_POINTS", dots)
-        _, found = report()
-        assert ("On 60 samples, drawn" in found.text) == (most == 60)
-        assert ("(50 of 120, drawn at" in found.text) == (dots == 50)
-        assert sum(path["d"].count("h0") for path in found.pictures[1]("path")) == dots
-    assert "drawn" not in found.text
+@pytest.mark.parametrize(
+    "most, dots, said", [(60, 50, ["On 60 samples, ", "(50 of 120, "]), (120, 120, [])]
+)
+def test_of_many_samples_some_are_drawn(most, dots, said, monkeypatch):
+    monkeypatch.setattr(dmac.report, "_SAMPLES", most)
+    monkeypatch.setattr(dmac.report, "_POINTS", dots)
+    _, found = report()
+    assert re.findall(r"(On 60 samples, |\(50 of 120, |)drawn", found.text) == said
+    assert sum(path["d"].count("h0") for path in found.pictures[1]("path")) == dots
 
 
-def test_what_is_refused():
-    model = dmac.AnchorGraphClustering(4, random_state=0).fit(VIEWS)
+def test_what_is_refused(plain):
+    model, _ = plain
     hidden, has = [x.copy() for x in VIEWS], np.ones((120, 2), bool)
     hidden[0][:30], has[:30, 0] = 1e9, False
     partial = dmac.AnchorGraphClustering(4, random_state=0).fit(hidden, present=has)

@@ -45,10 +45,10 @@ def clusters(n=90, c=3, d=6, apart=4.0, seed=0):
     return rng.normal(size=(n, d)) + apart * rng.normal(size=(c, d))[labels], labels
 
 
-def test_of_gaussian_clusters_they_are_the_classical_ones():
-    for n, apart in ((90, 0.3), (90, 30.0), (3000, 2.0)):  # of a thousand values hardly three move
-        x, labels = clusters(n, apart=apart)
-        np.testing.assert_allclose(separate(x, labels=labels)[0], classical(x, labels), atol=0.02)
+@pytest.mark.parametrize("n, apart", [(90, 0.3), (90, 30.0), (3000, 2.0)])
+def test_of_gaussian_clusters_they_are_the_classical_ones(n, apart):
+    x, labels = clusters(n, apart=apart)  # of a thousand values hardly three move
+    np.testing.assert_allclose(separate(x, labels=labels)[0], classical(x, labels), atol=0.02)
 
 
 def test_what_lies_far_from_its_cluster_is_moved_to_three_deviations():

@@ -10,7 +10,7 @@ from experiments import plan, records, studies
 from experiments import run as runs
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=2, epochs=3, lr=1e-4)
-METHOD = "closed form, whitened"
+METHOD = "landmark spectral clustering"
 VARIANTS = {METHOD: studies.COMPARISON[METHOD], "short": ("DMAC", runs.settings_of(SHORT))}
 
 #: What the cell of parameters of an experiment notebook has.

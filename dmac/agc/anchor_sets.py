@@ -105,13 +105,13 @@ def draw_sets(
     scipy.sparse.csr_matrix of shape (n, T m)
         The factor, float64.
     """
-    draws, widths = set_draws(
+    draws, widths = deferred_sets(
         x, n_sets, n_anchors, iterations, n_neighbors, generator, widths, present
     )
     return joined_sets([draw() for draw in draws], widths)
 
 
-def set_draws(
+def deferred_sets(
     x: Tensor,
     n_sets: int,
     n_anchors: int,
@@ -121,9 +121,10 @@ def set_draws(
     widths: tuple[int, ...] = (),
     present: Flags | None = None,
 ) -> tuple[list[Callable[[], tuple[Tensor, AnchorGraph]]], tuple[int, ...]]:
-    """A function for each set that `draw_sets` draws, and the widths that count.
+    """As `draw_sets`, but for each set a function that finds it, and the widths that count.
 
-    All that is random is drawn here, so the functions may be called side by side.
+    Everything random is drawn here, so the functions may be called side by side. `joined_sets`
+    puts together what they return.
     """
     whole, widths = whole_samples(x, widths, present, n_neighbors)
     if whole is not None:
@@ -206,7 +207,7 @@ def n_sets(block: Block, n_views: int, recipe: SpectralRecipe, voting: bool) -> 
 
 
 def draw_graphs(
-    blocks: Iterable[Block],
+    blocks: Sequence[Block],
     n_views: int,
     recipe: SpectralRecipe,
     n_anchors: int,
@@ -217,7 +218,7 @@ def draw_graphs(
 
     Parameters
     ----------
-    blocks : iterable of dmac.agc.blocks.Block
+    blocks : list of dmac.agc.blocks.Block
     n_views : int
         v.
     recipe : dmac.recipes.SpectralRecipe
@@ -231,20 +232,26 @@ def draw_graphs(
     list of Drawn
     """
     k, iterations = recipe.n_neighbors, 0 if voting else recipe.anchor_iterations
-    plans = []
-    for block in blocks:
-        t = n_sets(block, n_views, recipe, voting)
-        of_block = set_draws(
-            block.x, t, n_anchors, iterations, k, generator, block.widths, block.present
+    of_blocks = [
+        deferred_sets(
+            block.x,
+            n_sets(block, n_views, recipe, voting),
+            n_anchors,
+            iterations,
+            k,
+            generator,
+            block.widths,
+            block.present,
         )
-        plans.append((block, *of_block))
-    drawn = iter(run_in_threads([draw for _, draws, _ in plans for draw in draws]))
+        for block in blocks
+    ]
+    drawn = iter(run_in_threads([draw for draws, _ in of_blocks for draw in draws]))
     return [
         Drawn(block, *joined_sets(itertools.islice(drawn, len(draws)), widths))
-        for block, draws, widths in plans
+        for block, (draws, widths) in zip(blocks, of_blocks)
     ]
 
 
 def placed(blocks: Iterable[Block], sets: Iterable[AnchorSets], n_neighbors: int) -> list[Drawn]:
-    """Samples in blocks on the anchor sets that a fit has drawn there, as far as there are both."""
+    """Assign samples to the anchor sets of a fit, block by block, as far as there are both."""
     return [Drawn(b, s, rows_on(s, b.x, n_neighbors, b.present)) for b, s in zip(blocks, sets)]

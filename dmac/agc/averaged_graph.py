@@ -7,9 +7,7 @@ with G is one with :math:`B^T` and one with B. Chapter 12 of the book derives it
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
@@ -19,18 +17,18 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from dmac._types import Array, Matrix
+from dmac.agc.anchor_sets import Drawn
 from dmac.compute.lanczos import leading_eigenpairs
+from dmac.compute.layers import csr_tensor
 from dmac.compute.threads import blas_alone
+from dmac.data.linalg import signed
 
-if TYPE_CHECKING:
-    from dmac.agc.anchor_sets import Drawn
-
-# Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
-# of them to find, Lanczos is faster from 800 samples on.
+# Number of samples up to which eigenvectors come from LAPACK and a dense G of at most 32 MB; where
+# few are to be found, Lanczos is faster from 800 samples on.
 _DENSE = 2000
 # Products with more than _WIDE columns are computed _COLUMNS at a time, to stay in cache.
 _WIDE, _COLUMNS = 64, 16
-# So many steps of a walk reach all of most graphs.
+# Steps of a walk that reach all samples of most graphs.
 _STEPS = 4
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
@@ -55,15 +53,8 @@ def averaged(drawn: Sequence[Drawn]) -> Matrix:
     )
 
 
-def csr_tensor(matrix: Matrix) -> Tensor:
-    """A sparse matrix as a tensor that shares its memory: PyTorch takes all threads, SciPy one."""
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # sparse tensors are young
-        rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
-        return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
-
-
 def times(matrix: Tensor, x: Array) -> Array:
-    """A sparse tensor (n, m), as of `csr_tensor`, times x (m, d), by all threads: (n, d)."""
+    """A sparse CSR tensor (n, m) times x (m, d), by all threads: (n, d)."""
     x = torch.as_tensor(x)
     if x.shape[1] < _WIDE:
         return (matrix @ x).numpy()
@@ -95,7 +86,8 @@ class AveragedGraph:
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
-        self._b, self._transposed = csr_tensor(rows), csr_tensor(rows.T.tocsr())
+        self._b = csr_tensor(rows)
+        self._transposed = csr_tensor(rows.T.tocsr())
         self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
         self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 
@@ -132,8 +124,9 @@ class AveragedGraph:
             return reached
         # Samples first, then anchors, each sample linked with its anchors.
         ends = np.pad(self.rows.indptr, (0, m), "edge")
-        links = self.rows.data > 0, self.rows.indices + n, ends
-        links = scipy.sparse.csr_matrix(links, (n + m, n + m))
+        links = scipy.sparse.csr_matrix(
+            (self.rows.data > 0, self.rows.indices + n, ends), (n + m, n + m)
+        )
         links.eliminate_zeros()
         component = connected_components(links, directed=False)[1]
         sizes = np.bincount(component[:n], minlength=component.max() + 1)
@@ -183,7 +176,7 @@ class AveragedGraph:
                 others, u = leading_eigenpairs(product, n, more, 1e-7, rng)
         if more:
             values, leading = np.concatenate([values, others]), np.column_stack([leading, u])
-        u = leading * np.sign(np.take_along_axis(leading, np.abs(leading).argmax(0)[None], 0))
+        u = signed(leading.T).T
         keep = values > SMALLEST
         lift = np.zeros((self.rows.shape[1], count))
         lift[:, keep] = self.to_anchors((inverse * u)[:, keep]) / values[keep]

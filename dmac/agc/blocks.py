@@ -95,16 +95,17 @@ def blocks_of(
     by_view = [x.split(list(p.widths_), 1) for x, p in zip(views, pipelines)]
     blocks = []
     for level, parts in zip(pipelines[0].levels, zip(*by_view)):
-        of_level = [p.weights_[level] for p in pipelines]
-        shares = [1.0] * v if recipe.level_weight == "equal" else of_level
+        equal = recipe.level_weight == "equal"
+        shares = [1.0 if equal else p.weights_[level] for p in pipelines]
         has = _has(present, kept, parts, [p.measured_ for p in pipelines])
         singly = [None] * v if has is None else np.hsplit(has, v)
         if recipe.blocks != "views" or v == 1:
             spreads = level == "plain" and recipe.plain_scale == "spread"
             units = [p.spread_ if spreads else 1.0 for p in pipelines]
-            x, of_views = _joint(parts, weights, units), tuple(part.shape[1] for part in parts)
+            widths = tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
-            blocks.append(Block(level, None, x, share, of_views, has))
+            x = _joint(parts, weights, units)
+            blocks.append(Block(level, None, x, share, widths, has))
         if recipe.blocks != "joint" and v > 1:
             blocks += [
                 Block(level, a, x, weight * share / whole, (x.shape[1],), one)

@@ -3,10 +3,10 @@ r"""What a sample lacks, filled in from what the others have: for the graphs of 
 The graph of one view needs nothing that is missing: a sample without the view has no edges there.
 The graph of all views side by side compares whole rows. Where few samples are whole, a row of zeros
 must not stand for a view that is missing, or samples would look alike because they lack the same
-views. So the
-missing rows are filled in, in closed form, by what is known of a sample: filtered eigenvectors of
-the average of the single views' graphs, and scores of a shrunken singular value decomposition that
-knows what is missing. Rows inferred from little information are short, that is, near the centre.
+views. So the missing rows are filled in, in closed form, by what is known of a sample: filtered
+eigenvectors of the average of the single views' graphs, and scores of a shrunken singular value
+decomposition that knows what is missing. Rows inferred from little information are short, that is,
+near the centre.
 
 Chapter 12 of the book derives it.
 """
@@ -25,17 +25,18 @@ from torch import Tensor
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
 from dmac.agc.blocks import in_one, patterns
+from dmac.data.linalg import signed
 from dmac.data.whitening import RowNormalizer
 
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
 # left over, a view that is missing would have no bound.
 _ROUNDS = 5
-_MOST_KEPT = 0.999
+_MAX_KEPT = 0.999
 # The ridge of the maps, in units of the mean of the diagonal.
 _RIDGE = 0.1
 # Permutations of the pattern, and by how much its mutual information must exceed all of theirs.
 _PERMUTATIONS = 20
-_TOO_MUCH = 0.05
+_MIN_EXCESS = 0.05
 
 
 def is_needed(present: Flags) -> bool:
@@ -145,12 +146,10 @@ def shrunken_svd(
         )
         squares, v = squares[::-1].clip(0), v[:, ::-1][:, :q]
         left = squares[q] if len(squares) > q else 0.0
-        kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MOST_KEPT)
+        kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MAX_KEPT)
         directions = Directions(directions.mean + shift, v, kept, widths)
         t = directions.scores(views, present)
-    v = directions.components
-    signs = np.sign(np.take_along_axis(v, abs(v).argmax(0)[None], 0))
-    return replace(directions, components=v * signs)
+    return replace(directions, components=signed(directions.components.T).T)
 
 
 def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Floats:
@@ -178,7 +177,7 @@ def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Flo
 
 @dataclass(frozen=True)
 class Completion:
-    """What fills in the views that a sample lacks, a fitted one or a new one.
+    """Graphs, directions and maps that fill in the views that a fitted or a new sample lacks.
 
     Attributes
     ----------
@@ -235,7 +234,7 @@ def fit_completion(
 
 
 def _said(directions: Directions, views: Sequence[Tensor], present: Flags, phi: Array) -> Floats:
-    """What is known of a sample: filtered eigenvectors, scores as unit rows, and 1."""
+    """Predictors of missing rows: filtered eigenvectors, scores as unit rows, and 1, (n, q)."""
     levels = [x[:, :width] for x, width in zip(views, directions.widths)]
     t = RowNormalizer(1e-9).transform(directions.scores(levels, present))
     return np.hstack([phi, t, np.ones((len(phi), 1))])
@@ -297,7 +296,7 @@ def warn_of_patterns(
     chance = max(
         normalized_mutual_info_score(labels, rng.permutation(pattern)) for _ in range(_PERMUTATIONS)
     )
-    if shared > chance + _TOO_MUCH:
+    if shared > chance + _MIN_EXCESS:
         warn(
             f"the clusters go with what is missing: their normalised mutual information is "
             f"{shared:.2f}, and at most {chance:.2f} where the pattern is permuted. Either what is "

@@ -5,14 +5,10 @@ r"""How sure a label is: the share of a sample's links that end in each cluster.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dmac._types import Array, Integers, Matrix
-
-if TYPE_CHECKING:
-    from dmac.agc.averaged_graph import AveragedGraph
+from dmac.agc.averaged_graph import AveragedGraph
 
 
 def link_ends(graph: AveragedGraph, labels: Integers, n_clusters: int) -> Array:

@@ -1,4 +1,4 @@
-"""What a fitted closed form keeps, and how it embeds new samples: the fit, row by row, again.
+"""What a fit of AGC keeps, and how it embeds new samples: the fit, row by row, again.
 
 Chapter 12 of the book derives it; :mod:`dmac.agc.solver` fits it.
 """
@@ -31,9 +31,9 @@ from dmac.recipes import SpectralRecipe
 
 # Fields that a stored model gets from elsewhere.
 _GIVEN = ("recipe", "n_clusters", "pipelines")
-# Length of what the linear map says beside a row of length 1.
+# Weight of the linear map's unit rows relative to the filtered rows.
 _LINEAR = 2.0
-# One anchor set in so many of each block places, and at least one.
+# A model fitted on a part keeps one third of each block's anchor sets, and at least one.
 _FEWER = 3
 
 
@@ -78,7 +78,7 @@ class Stage:
 
 @dataclass
 class SpectralModel:
-    """A fitted closed form: what embeds samples, the fitted ones and new ones alike.
+    """A fitted AGC: what embeds samples, the fitted ones and new ones alike.
 
     Parameters
     ----------
@@ -149,11 +149,12 @@ class SpectralModel:
 
         And their memberships (n, c). ``present`` (n, v) marks which views they have.
         """
-        c, (features, rows, u) = self.n_clusters, self.samples(views, present)
-        values = self.stages[-1].values
-        z = ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, self.recipe)
-        shares = memberships(rows, self.ends)
-        return torch.as_tensor(self.with_linear(z, features)), shares
+        features, rows, u = self.samples(views, present)
+        if self.cut:
+            z = ratio_rows(u[:, : self.n_clusters])
+        else:
+            z = filtered(u, self.stages[-1].values, self.n_clusters, self.recipe)
+        return torch.as_tensor(self.with_linear(z, features)), memberships(rows, self.ends)
 
     def with_linear(self, rows: Array, features: Array) -> Array:
         """Filtered rows (n, K) and, beside them, what the linear map says of features (n, r)."""
@@ -169,26 +170,24 @@ class SpectralModel:
         first graph, that without votes, (n, M); and their rows of the eigenvectors, times the roots
         of their shares, (n, K).
         """
-        recipe, c, k = self.recipe, self.n_clusters, self.recipe.n_neighbors
-        drawn, views = self.drawn(views, present)
-        blocks, features = (
-            [item.block for item in drawn],
-            side_by_side(views, self.recipe),
-        )
+        k = self.recipe.n_neighbors
+        drawn, views = self.on_first_graph(views, present)
+        blocks = [item.block for item in drawn]
+        features = side_by_side(views, self.recipe)
         first = base = averaged(drawn)
-        u, values = first @ self.stages[0].lift, self.stages[0].values
-        for stage in self.stages[1:]:
+        u = first @ self.stages[0].lift
+        for before, stage in zip(self.stages, self.stages[1:]):
             if stage.base:
                 base = averaged(placed(blocks, stage.base, k))
             factors = [base]
-            for voter, vote in zip(voters(recipe), stage.ballots):
-                said = ballot(voter, u, values, features, vote.learned, c, recipe)
+            for voter, vote in zip(voters(self.recipe), stage.ballots):
+                about = vote.learned, self.n_clusters, self.recipe
+                said = ballot(voter, u, before.values, features, *about)
                 factors.append(averaged(placed(beside(blocks, said), vote.sets, k)))
-            rows = average(factors, [1] * len(factors))
-            u, values = rows @ stage.lift, stage.values
+            u = average(factors, [1] * len(factors)) @ stage.lift
         return features, first, u
 
-    def drawn(
+    def on_first_graph(
         self, views: Sequence[Tensor], present: Flags
     ) -> tuple[list[Drawn], Sequence[Tensor]]:
         """Samples on the anchor sets of the first stage, and their views, filled in."""

@@ -6,7 +6,7 @@ Chapter 12 of the book derives the recipe, chapter 13 measures it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,6 @@ from dmac.compute.files import built, tree_of
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LEVELS, SCALED_COLUMNS, LevelPipeline
-from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     Outcome,
     Plan,
@@ -61,28 +60,24 @@ from dmac.solvers.contract import (
     check_clusters,
 )
 
-# Where the cut is taken: what it lacks of the bound, and a little, times 1 - lambda_c, is below so
-# much of what the filter lacks, times 1 - lambda_(c+1). On the 66 data sets at hand it is 0.26 at
-# least, and 0.35 on all but one.
+# The cut replaces the filter if its gap to the Ky Fan bound (plus _LITTLE), times 1 - lambda_c, is
+# below _LACKING times the filter's gap, times 1 - lambda_(c+1). On 66 data sets the ratio is at
+# least 0.26, and at least 0.35 on all but one.
 _LACKING, _LITTLE = 0.22, 0.01
 
 # A walk on a part's graph that remembers less of where it began says nothing about a linear map. It
 # does on fifty noisy clusters (0.0008), and remembers 0.09 or more of a quarter of the real sets.
-_MUTE = 0.01
+_MIN_STABILITY = 0.01
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What all steps of a fit need; the last five are those of `SpectralSolver.ready`.
+    """The state of a fit; `SpectralSolver.ready` makes the last six fields.
 
     Attributes
     ----------
-    recipe : dmac.recipes.SpectralRecipe
     prepared : dmac.solvers.contract.Prepared
-    n_clusters : int
-        c.
-    n_anchors : int
-        m.
+    plan : dmac.solvers.contract.Plan
     generator : torch.Generator
         Draws all that is random, step after step.
     views : list of v tensors of shape (n, r_a)
@@ -99,10 +94,8 @@ class Fit:
         What has filled in.
     """
 
-    recipe: SpectralRecipe
     prepared: Prepared
-    n_clusters: int
-    n_anchors: int
+    plan: Plan
     generator: torch.Generator
     views: Sequence[Tensor]
     present: Flags
@@ -111,15 +104,15 @@ class Fit:
     weights: Array | None = None
     completion: Completion | None = None
 
-    def draw(self, blocks: Iterable[Block], voting: bool = False) -> list[Drawn]:
+    def draw(self, blocks: Sequence[Block], voting: bool = False) -> list[Drawn]:
         """Anchor sets and graphs of some blocks."""
-        v = len(self.views)
-        return draw_graphs(blocks, v, self.recipe, self.n_anchors, self.generator, voting)
+        about = len(self.views), self.plan.recipe, self.plan.n_anchors, self.generator
+        return draw_graphs(blocks, *about, voting)
 
     def clustered(self, spectrum: Spectrum) -> Clustered:
         """A spectrum with the k-means of its rows."""
         seed = int(torch.randint(2**31 - 1, (), generator=self.generator))
-        found = kmeans(spectrum.z, self.n_clusters, seed, n_init=self.recipe.final_n_init)
+        found = kmeans(spectrum.z, self.plan.n_clusters, seed, n_init=self.plan.recipe.final_n_init)
         return Clustered(spectrum.stage, spectrum.u, spectrum.z, found)
 
 
@@ -158,6 +151,7 @@ class SpectralSolver(Solver):
     """
 
     takes_incomplete = True
+    takes_lazy = True
 
     def plan(self, n_samples: int, widths: Sequence[int], n_clusters: int) -> Plan:
         """The plan of a fit: of all samples, or of ``fit_samples`` of more; others are refused.
@@ -166,20 +160,20 @@ class SpectralSolver(Solver):
         all n samples and n - 1 neighbours. The work is that of two Lloyd steps and of the graph,
         all sets; steps are the graphs, the eigenvectors and every round of votes.
         """
-        recipe, n, c = self.recipe, n_samples, n_clusters
-        check_clusters(n, c)
+        recipe, n = self.recipe, n_samples
+        check_clusters(n, n_clusters)
         if recipe.fit_samples is not None:
-            n = min(n, max(recipe.fit_samples, recipe.fit_of_cluster * c))
-            check_clusters(n, c)
+            n = min(n, max(recipe.fit_samples, recipe.fit_of_cluster * n_clusters))
+            check_clusters(n, n_clusters)
         m = recipe.n_anchors
         if m is None:
-            m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+            m = n_anchors_for(n, n_clusters, recipe.anchor_factor, recipe.anchor_share)
             if m <= recipe.n_neighbors:
-                if n < 2 * c:
+                if n < 2 * n_clusters:
                     fewer = f", or ask for at most {n // 2} clusters" if n >= 4 else ""
                     raise ValueError(
-                        f"{n} samples are too few for n_clusters = {c}: of so few pass at least "
-                        f"two a cluster, {2 * c}{fewer}"
+                        f"{n} samples are too few for n_clusters = {n_clusters}: of so few pass "
+                        f"at least two a cluster, {2 * n_clusters}{fewer}"
                     )
                 m = min(n, recipe.n_neighbors + 1)
                 recipe = replace(recipe, n_anchors=m, n_neighbors=m - 1)
@@ -188,17 +182,26 @@ class SpectralSolver(Solver):
             raise ValueError(
                 f"view_weight has {len(weights)} weights, and there are {len(widths)} views"
             )
-        most, plain = max(1, round(recipe.components * c)), recipe.plain_components
-        given = recipe.root, recipe.levels, most if recipe.components else None
-        given += recipe.whitening_ridge, plain, recipe.columns, c
-        columns = [most, plain, *[SCALED_COLUMNS] * ("scaled" in LEVELS[recipe.levels])]
+        most = max(1, round(recipe.components * n_clusters))
+        columns = [most, recipe.plain_components]
+        columns += [SCALED_COLUMNS] * ("scaled" in LEVELS[recipe.levels])
         return Plan(
             recipe=recipe,
-            n_clusters=c,
+            n_clusters=n_clusters,
             n_fitted=n,
             n_anchors=m,
             pipelines=[
-                LevelPipeline(*given, recipe.scaled_components, recipe.level_weight == "halves")
+                LevelPipeline(
+                    recipe.root,
+                    recipe.levels,
+                    most if recipe.components else None,
+                    recipe.whitening_ridge,
+                    recipe.plain_components,
+                    recipe.columns,
+                    n_clusters=n_clusters,
+                    scaled_components=recipe.scaled_components,
+                    halves=recipe.level_weight == "halves",
+                )
                 for _ in widths
             ],
             work=3 * m * sum(min(w, r) for w in widths for r in columns) * recipe.anchor_sets,
@@ -225,7 +228,7 @@ class SpectralSolver(Solver):
         """
         announce("graphs")
         fit = self.ready(prepared, plan, generator)
-        drawn = self.drawn(fit)
+        drawn = [*fit.draw(fit.blocks), *fit.single]
         announce("eigenvectors")
         graph = AveragedGraph(averaged(drawn))
         first = fit.clustered(self.eigen(fit, graph, [item.sets for item in drawn], []))
@@ -234,17 +237,16 @@ class SpectralSolver(Solver):
 
     def ready(self, prepared: Prepared, plan: Plan, generator: torch.Generator) -> Fit:
         """Weigh the views by the graphs of each alone, and fill in what samples lack, if needed."""
-        recipe, views, pipelines = self.recipe, prepared.views, prepared.pipelines
-        v, given, weights, completion = len(views), prepared.present, None, None
+        recipe, pipelines = self.recipe, prepared.pipelines
+        v = len(pipelines)
+        given = prepared.present
         fit = Fit(
-            recipe=recipe,
             prepared=prepared,
-            n_clusters=plan.n_clusters,
-            n_anchors=plan.n_anchors,
+            plan=plan,
             generator=generator,
-            views=views,
+            views=prepared.views,
             present=given | ~given.any(0),
-            blocks=blocks_of(views, pipelines, recipe, present=given),
+            blocks=blocks_of(prepared.views, pipelines, recipe, present=given),
         )
         fills = self.completes(fit.present)
         if not (fills or self.weighs(v)):
@@ -253,37 +255,34 @@ class SpectralSolver(Solver):
         single = fit.draw(single_view_blocks(fit.blocks, enough))
         if self.weighs(v):
             weights = view_weights(single, v, plan.n_clusters)
-            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, given))
-            weighed = single_view_blocks(fit.blocks, enough)
-            single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
+            blocks = blocks_of(fit.views, pipelines, recipe, weights, given)
+            fit = replace(fit, blocks=blocks, weights=weights)
+            weighed = single_view_blocks(blocks, enough)
+            single = [replace(item, block=block) for block, item in zip(weighed, single)]
         if fills:
             completion, views = self.filled(fit, single, enough)
-            everywhere = np.ones_like(given)
-            fit = replace(fit, blocks=blocks_of(views, pipelines, recipe, weights, everywhere))
-        return replace(
-            fit,
-            views=views,
-            blocks=joint_blocks(fit.blocks),
-            single=single,
-            weights=weights,
-            completion=completion,
-        )
+            blocks = blocks_of(views, pipelines, recipe, fit.weights, np.ones_like(given))
+            fit = replace(fit, views=views, blocks=blocks, completion=completion)
+        return replace(fit, blocks=joint_blocks(fit.blocks), single=single)
 
     def filled(
         self, fit: Fit, single: list[Drawn], enough: Flags
     ) -> tuple[Completion, list[Tensor]]:
-        """What fills in the views, by the graphs of single ones, and the views with that."""
-        views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
+        """The completion, fitted on the graphs of single views, and the views filled in by it."""
         spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [])
-        stage, phi = spectrum.stage, spectrum.z
-        fitted = fit_completion(views, widths, fit.present, phi, fit.n_clusters)
-        silent = np.asarray(~fit.prepared.present.any(0))
-        completion = Completion(stage.values, stage.lift, *fitted, enough, silent)
-        return completion, completion.filled(views, fit.present, phi)
-
-    def drawn(self, fit: Fit) -> list[Drawn]:
-        """Anchor sets and graphs of all blocks."""
-        return [*fit.draw(fit.blocks), *fit.single]
+        widths = [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
+        directions, maps = fit_completion(
+            fit.views, widths, fit.present, spectrum.z, fit.plan.n_clusters
+        )
+        completion = Completion(
+            values=spectrum.stage.values,
+            lift=spectrum.stage.lift,
+            directions=directions,
+            maps=maps,
+            own=enough,
+            silent=np.asarray(~fit.prepared.present.any(0)),
+        )
+        return completion, completion.filled(fit.views, fit.present, spectrum.z)
 
     def eigen(
         self,
@@ -293,10 +292,11 @@ class SpectralSolver(Solver):
         ballots: list[Ballot],
     ) -> Spectrum:
         """The leading eigenvectors of a graph, weighed by the filter."""
-        recipe, c = self.recipe, fit.n_clusters
-        values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, recipe))
+        c = fit.plan.n_clusters
+        values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, self.recipe))
         u = graph.to_samples(lift)
-        return Spectrum(Stage(values, lift, base, ballots), u, filtered(u, values, c, recipe))
+        z = filtered(u, values, c, self.recipe)
+        return Spectrum(Stage(values, lift, base, ballots), u, z)
 
     def voted(
         self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Clustered
@@ -305,8 +305,10 @@ class SpectralSolver(Solver):
 
         And the last spectrum: rounds in between need no clusters.
         """
-        base, blocks = averaged(drawn), [item.block for item in drawn]
-        features, stages = side_by_side(fit.views, self.recipe), [first.stage]
+        base = averaged(drawn)
+        blocks = [item.block for item in drawn]
+        features = side_by_side(fit.views, self.recipe)
+        stages = [first.stage]
         last: Spectrum = first
         for i in range(self.recipe.vote_rounds):
             announce(f"votes {i + 1}")
@@ -331,9 +333,9 @@ class SpectralSolver(Solver):
         last: Spectrum,
     ) -> tuple[Matrix, Ballot]:
         """The graph of all blocks with a ballot beside them, and what new samples need of it."""
-        recipe, c, learned = self.recipe, fit.n_clusters, None
-        if voter == "learned":
-            learned = learned_map(features, graph, c, recipe.vote_ridge)
+        recipe, c = self.recipe, fit.plan.n_clusters
+        learns = voter == "learned"
+        learned = learned_map(features, graph, c, recipe.vote_ridge) if learns else None
         said = ballot(voter, last.u, last.stage.values, features, learned, c, recipe)
         votes = fit.draw(beside(blocks, said), voting=True)
         return averaged(votes), Ballot([item.sets for item in votes], learned)
@@ -348,12 +350,13 @@ class SpectralSolver(Solver):
         last: Clustered,
     ) -> Outcome:
         """Labels of the spectrum that the guard takes, or of the cut, and the model that places."""
-        prepared, c = fit.prepared, fit.n_clusters
+        prepared = fit.prepared
+        c = fit.plan.n_clusters
         both = [first] if last is first else [first, last]
         taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in both])
         rare = self.rare_groups(fit, graph, first, both[taken].clusters.labels_)
         end = rare or both[taken]
-        labels, centers = end.clusters.labels_, end.clusters.cluster_centers_
+        labels = end.clusters.labels_
         v = len(prepared.views)
         model = SpectralModel(
             recipe=self.recipe,
@@ -378,6 +381,7 @@ class SpectralSolver(Solver):
         anchors = _anchor_means(graph, end.z, drawn[0].sets.u.shape[1])
         kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
         z, anchors, shares = (x.astype(kind) for x in (end.z, anchors, shares))
+        centers = end.clusters.cluster_centers_
         return Outcome(labels, z, anchors, centers, model, membership=shares)
 
     def completes(self, present: Flags) -> bool:
@@ -415,7 +419,7 @@ class SpectralSolver(Solver):
         cut is much nearer to its bound (:func:`dmac.agc.votes.association`), and a gap
         follows the eigenvectors that it takes.
         """
-        c, values = fit.n_clusters, first.stage.values
+        c, values = fit.plan.n_clusters, first.stage.values
         bound = values[1:c].sum() / (c - 1)
         before, after = 1 - values[min(c, len(values)) - 1], 1 - values[min(c, len(values) - 1)]
         most = _LACKING * after * (bound - association(graph, labels, c))
@@ -430,11 +434,11 @@ class SpectralSolver(Solver):
         self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Clustered
     ) -> SpectralModel:
         """The model that places samples, with a linear map unless the guard refuses it."""
-        views, clusters = fit.prepared.views, end.clusters
-        model = model.of_part(views, end.z)
-        labels = clusters.predict(model.with_linear(end.z, side_by_side(views, self.recipe)))
-        taken, stable = self.guard(graph, [clusters.labels_, labels])
-        return model if taken or stable[0] < _MUTE else replace(model, linear=None)
+        model = model.of_part(fit.prepared.views, end.z)
+        features = side_by_side(fit.prepared.views, self.recipe)
+        labels = end.clusters.predict(model.with_linear(end.z, features))
+        taken, stable = self.guard(graph, [end.clusters.labels_, labels])
+        return model if taken or stable[0] < _MIN_STABILITY else replace(model, linear=None)
 
     def restore(
         self,

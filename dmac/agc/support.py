@@ -17,10 +17,10 @@ from dmac.agc.averaged_graph import AveragedGraph
 from dmac.agc.votes import association
 from dmac.compute.threads import run_in_threads
 
-# Where one view decides alone: its own graph supports the clusters at least so far, and no other
-# view's so far. In generated data in which random categories took over, the other views had 0.10 at
-# most; on the book's sixteen data sets the second view has 0.22 at least.
-_ALONE, _CHANCE = 0.4, 0.1
+# A view decides alone if its own graph's support is at least _MIN_ALONE and every other view's is
+# below _MAX_OTHERS. In generated data in which random categories took over, the other views had at
+# most 0.10; on the book's sixteen data sets the second view has at least 0.22.
+_MIN_ALONE, _MAX_OTHERS = 0.4, 0.1
 
 
 def single_view_graphs(drawn: Iterable[Drawn]) -> Iterator[tuple[int, AveragedGraph]]:
@@ -39,7 +39,7 @@ def _means(of_graphs: Iterable[tuple[int, float]], n_views: int) -> Array:
 
 
 def _chance(graph: AveragedGraph) -> float | None:
-    """What a graph supports by chance; None if samples are all alike, or no step leads to others.
+    """A graph's support by chance; None if samples are all alike, or no step leads to others.
 
     A view answers for the samples that it has.
     """
@@ -117,13 +117,13 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     """
     answering = [(a, graph, _chance(graph)) for a, graph in single_view_graphs(drawn)]
     answering = [(a, graph, chance) for a, graph, chance in answering if chance is not None]
-    count, c = len({a for a, _, _ in answering}), n_clusters
-    if count < 3 or c < 2:
+    count = len({a for a, _, _ in answering})
+    if count < 3 or n_clusters < 2:
         return np.ones(n_views)
     support, n = np.zeros(n_views), len(answering[0][1].shares)
 
     def by_others(a: int, graph: AveragedGraph) -> float:
-        u = graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
+        u = graph.to_samples(graph.eigenpairs(min(n_clusters, n - 2))[1])[:, 1:]
         others = [(other, chance) for b, other, chance in answering if b != a]
         found = [(_agreement(u, graph, other) - x) / (1 - x) for other, x in others]
         return float(np.mean(found))
@@ -132,7 +132,7 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     for (a, _, _), value in zip(answering, run_in_threads(pieces)):
         support[a] = max(support[a], value)
     mean = np.mean([chance for _, _, chance in answering])
-    least = np.sqrt(2 * mean / ((count - 1) * (c - 1) * (n - 1)))
+    least = np.sqrt(2 * mean / ((count - 1) * (n_clusters - 1) * (n - 1)))
     return (support + least) / (support.max() + least)
 
 
@@ -176,7 +176,7 @@ def warn_of_one_view(support: Array, titles: Sequence[str]) -> None:
         return
     first, second = np.argsort(-np.nan_to_num(support, nan=-np.inf))[:2]
     own, others = support[first], max(support[second], 0.0)
-    if own >= _ALONE and others < _CHANCE:
+    if own >= _MIN_ALONE and others < _MAX_OTHERS:
         warn(
             f"{titles[first]} decides alone: its own graph supports the clusters by {own:.2f}, "
             f"that of no other view by more than {others:.2f} (0 is chance). Fit without it, and "

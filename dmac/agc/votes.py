@@ -12,20 +12,17 @@ without votes. Chapter 12 of the book shows both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.linalg import eigh
 
 from dmac._types import Array
+from dmac.agc.averaged_graph import AveragedGraph
+from dmac.data.linalg import signed
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import SpectralRecipe
 
-if TYPE_CHECKING:
-    from dmac.agc.averaged_graph import AveragedGraph
-
 # Weight of the constant eigenvector in `ratio_rows`.
-_LEADS = 30.0
+_CONSTANT_WEIGHT = 30.0
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -83,7 +80,7 @@ def ratio_rows(u: Array) -> Array:
     Its weight makes a row of unit length nearly the ratios of the others to it, in one scale
     (Jin 2015), so that a small group, whose entries are large, stays as far off as it is.
     """
-    return unit_rows(u, np.r_[_LEADS, np.ones(u.shape[1] - 1)] * np.sqrt(len(u)))
+    return unit_rows(u, np.r_[_CONSTANT_WEIGHT, np.ones(u.shape[1] - 1)] * np.sqrt(len(u)))
 
 
 def voters(recipe: SpectralRecipe) -> tuple[str, ...]:
@@ -100,7 +97,7 @@ def ballot(
     c: int,
     recipe: SpectralRecipe,
 ) -> Array:
-    """What a voter adds to every block, of length ``vote_weight`` a row: -> (n, q).
+    """Columns that a voter adds to every block, rows of length ``vote_weight``: -> (n, q).
 
     Parameters
     ----------
@@ -164,11 +161,9 @@ def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> 
     moment, carried = f.T @ (graph.shares[:, None] * f) / n, graph.to_anchors(f)
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
     smoothed = carried.T @ carried / n
-    count = min(c, len(moment))
-    last = [len(moment) - count, len(moment) - 1]
-    w = eigh(smoothed, moment, subset_by_index=last)[1]
-    w = w[:, ::-1]
-    return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
+    last = len(moment) - 1
+    w = eigh(smoothed, moment, subset_by_index=[max(0, last - c + 1), last])[1]
+    return signed(w[:, ::-1].T).T
 
 
 def association(graph: AveragedGraph, labels: Array, c: int) -> float:

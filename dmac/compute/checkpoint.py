@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import PathLike
-from dmac.compute.files import read_tensors, tensors_of, write_tensors
+from dmac.compute.files import leaves, read_tensors, tensors_of, tree_of, write_tensors
 
 NAME = "checkpoint.safetensors"
 
@@ -49,21 +48,13 @@ class Progress:
         return self.stored if self.optimiser is None else self.optimiser.state_dict()
 
 
-def optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
-    """The tensors of an optimiser's state, by names that `optimiser_state` reads."""
-    return {
-        f"optimiser.{i}.{name}": torch.as_tensor(value)
-        for i, entries in state["state"].items()
-        for name, value in entries.items()
-    }
-
-
 def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The state that `optimiser_tensors` took apart; ``groups`` are its parameter groups."""
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors_of(tensors, "optimiser").items():
-        i, _, name = key.partition(".")
-        state.setdefault(int(i), {})[name] = value
+    """The state whose entries are the `leaves` "optimiser"; ``groups`` are its parameter groups."""
+    entries = tree_of(tensors_of(tensors, "optimiser"))
+    state = {
+        int(i): {name: torch.as_tensor(value) for name, value in of_parameter.items()}
+        for i, of_parameter in entries.items()
+    }
     return {"state": state, "param_groups": groups}
 
 
@@ -81,25 +72,24 @@ class Checkpoint:
         if every < 1:
             raise ValueError(f"checkpoint_every is {every}, it must be at least 1")
 
-    def save(
-        self,
-        phase: int,
-        progress: Progress,
-        network: torch.nn.Module,
-        generator: torch.Generator,
-        source: Any,
-        histories: Sequence[Sequence[Any]],
-    ) -> None:
-        """Write the state after an epoch."""
-        tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
-        tensors |= {f"source.{k}": v for k, v in source.state().items()}
-        tensors["generator"] = generator.get_state()
-        numbers = {"about": self.about, "phase": phase, "epoch": progress.epoch}
+    def save(self, state: Any) -> None:
+        """Write the state of a fit after an epoch: what it trains, how far, and its records."""
+        progress = state.progress[state.phase]
+        tree = {
+            "network": state.network.state_dict(),
+            "source": state.source.state(),
+            "generator": state.generator.get_state(),
+        }
+        numbers = {
+            "about": self.about,
+            "phase": state.phase,
+            "epoch": progress.epoch,
+            "histories": [[dataclasses.asdict(r) for r in log] for log in state.histories],
+        }
         if (optimiser := progress.optimiser_state()) is not None:
             numbers["groups"] = optimiser["param_groups"]
-            tensors |= optimiser_tensors(optimiser)
-        numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
-        write_tensors(self.path, tensors, numbers)
+            tree["optimiser"] = optimiser["state"]
+        write_tensors(self.path, dict(leaves(tree)), numbers)
 
     def load(self) -> dict[str, Any] | None:
         """Read what `save` wrote: a dict, or None if there is nothing yet.

@@ -138,7 +138,7 @@ def built(kind: Any, tree: Any, tensor: Callable[[Array], Tensor]) -> Any:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """What processes that were killed while they wrote have left, once it is an hour old."""
+    """Remove files, at least an hour old, of processes that were killed while they wrote them."""
     for old in path.parent.glob(f".{path.name}.*"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - old.stat().st_mtime > 3600:

@@ -96,7 +96,7 @@ class WarmAnchors:
         return self.centres
 
     def state(self) -> dict[str, Tensor]:
-        """What `restore` needs: the assignment of the samples, and the centres."""
+        """The assignment of the samples and the centres, for `restore`."""
         if self.assigned is None or self.centres is None:
             return {}
         return {"assigned": self.assigned, "centres": self.centres}

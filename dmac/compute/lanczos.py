@@ -14,7 +14,7 @@ from scipy.linalg import eigh, qr
 
 from dmac._types import Array
 
-# Vectors of a block: a sparse product takes an eighth of the time for each of so many.
+# Vectors of a block: of eight, a sparse product takes an eighth of the time for each.
 _BLOCK = 8
 # Blocks between two looks at the residuals.
 _LOOK = 4

@@ -32,6 +32,21 @@ def dense_layer(
     return layer
 
 
+def csr_tensor(matrix: Matrix, **kind: Any) -> Tensor:
+    """A CSR matrix as a tensor, which shares its memory unless ``kind`` asks for another kind.
+
+    PyTorch takes all threads for a product with it, SciPy one.
+    """
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # sparse tensors are young
+        return torch.sparse_csr_tensor(
+            torch.as_tensor(matrix.indptr),
+            torch.as_tensor(matrix.indices),
+            torch.as_tensor(matrix.data),
+            matrix.shape,
+            **kind,
+        )
+
+
 class SparseView:
     """A view kept as compressed sparse rows on the device, with its transpose for the gradient."""
 
@@ -47,17 +62,7 @@ class SparseView:
     @staticmethod
     def _tensor(csr: Matrix, dtype: torch.dtype, device: torch.device | str) -> Tensor:
         csr = csr if csr.has_sorted_indices else csr.sorted_indices()  # as PyTorch wants it
-        with warnings.catch_warnings():
-            # CSR is announced as beta at its first use; of it only the product is used here.
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
-            return torch.sparse_csr_tensor(
-                torch.as_tensor(csr.indptr.astype(np.int64)),
-                torch.as_tensor(csr.indices.astype(np.int64)),
-                torch.as_tensor(csr.data, dtype=dtype),
-                csr.shape,
-                device=device,
-                check_invariants=True,
-            )
+        return csr_tensor(csr, dtype=dtype, device=device, check_invariants=True)
 
 
 def view_tensor(

@@ -2,7 +2,7 @@
 
 The gradient stays that of the full batch: the losses depend on a sample through its embedding only,
 so a block's activations are dropped after the forward pass and computed again, from the disk, when
-its part of the gradient is due (:mod:`dmac.data.source` reads the blocks).
+its part of the gradient is due (:mod:`dmac.data.checks` reads the blocks).
 
 "The costs of a fit" in the book says what that costs.
 """
@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from dmac._types import Array, Matrix
 from dmac.compute.layers import SparseView, view_tensor
 from dmac.compute.threads import row_slices
-from dmac.data.source import block_rows
+from dmac.data.checks import block_rows
 
 PreparedView: TypeAlias = "Tensor | SparseView | StreamedView"
 
@@ -59,16 +59,11 @@ class StreamedView:
 def block_slices(views: Sequence[Any]) -> list[slice]:
     """Slices of samples by which all views can be walked through together."""
     n = views[0].shape[0]
-    widest = max(x.shape[1] for x in views)
-    size = max(1, min(_ROWS, block_rows(widest))) if _streams(views) else min(_ROWS, _PIECE)
-    whole = n <= (size if _streams(views) else _ROWS)
-    if whole or any(isinstance(x, SparseView) for x in views):
-        size = n  # a sparse view is small; its product is taken whole
-    return row_slices(n, size)
-
-
-def _streams(views: Sequence[Any]) -> bool:
-    return any(isinstance(x, StreamedView) for x in views)
+    if any(isinstance(x, SparseView) for x in views):
+        return row_slices(n, n)  # a sparse view is small; its product is taken whole
+    if any(isinstance(x, StreamedView) for x in views):
+        return row_slices(n, min(_ROWS, block_rows(max(x.shape[1] for x in views))))
+    return row_slices(n, n if n <= _ROWS else min(_ROWS, _PIECE))
 
 
 def take(view: Any, rows: slice) -> Any:

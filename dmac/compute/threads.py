@@ -56,7 +56,7 @@ _PARTS = 4
 
 # Threads that may be asked for, unless the machine has a quarter of that: the memory for many more
 # of them ends a fit.
-_MOST = 256
+_MAX_THREADS = 256
 
 # A thread that computes a piece does not spread what belongs to it.
 _piece = threading.local()
@@ -87,9 +87,9 @@ def n_threads(work: int) -> int | None:
 
 
 def _given() -> int | None:
-    """What the variable says, if it is set."""
+    """The value of the environment variable, None if it is not set."""
     given, processors = os.environ.get(VARIABLE, "").strip(), os.cpu_count() or 1
-    most = max(_MOST, 4 * processors)
+    most = max(_MAX_THREADS, 4 * processors)
     if given and not (given.isdecimal() and 1 <= int(given[:9]) <= most):
         raise ValueError(
             f"{VARIABLE} is {given!r:.20}, it must be a whole number from 1 to {most}; this "
@@ -138,7 +138,7 @@ def blas_alone() -> AbstractContextManager[Any]:
 
 
 def run_in_threads(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
-    """What several functions return, as many of them at a time as there are threads.
+    """The results of several functions, run as many at a time as there are threads.
 
     Each is computed by one thread, so the results do not depend on their number.
 
@@ -193,7 +193,7 @@ def many(n: int) -> bool:
 
 
 def row_slices(n: int, size: int) -> list[slice]:
-    """Slices of n rows, each of at most so many; one that is empty where there are none."""
+    """Slices of n rows, each of at most ``size``; one empty slice for no rows."""
     return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
@@ -202,7 +202,7 @@ def map_parts(
     function: Callable[[Sequence[slice]], _Result],
     samples: Tensor | None = None,
 ) -> list[_Result]:
-    """What a function of consecutive slices of rows returns, of four parts side by side.
+    """Run a function on four parts of the slices, side by side; return the results in order.
 
     Of ``samples`` that are few (`many`) or on a GPU there is one part; without rows it is empty.
     """
@@ -223,7 +223,7 @@ def _workers(process: int, number: int) -> ThreadPoolExecutor:
 
 
 def _piece_of(grad: bool, function: Callable[[], _Result]) -> _Result:
-    """What a function returns, computed as a piece by this thread."""
+    """Run a function as a piece in this thread, and return its result."""
     _piece.inside = True
     if torch.get_num_threads() > 1:
         torch.set_num_threads(1)

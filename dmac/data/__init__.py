@@ -4,10 +4,9 @@
 finds or downloads them. :mod:`~dmac.data.tables`, :mod:`~dmac.data.variables`
 and :mod:`~dmac.data.safe_files` read files, :mod:`~dmac.data.readers` says
 what in them is a view, :mod:`~dmac.data.known_classes` what is not, both by the words of
-:mod:`~dmac.data.vocabulary`. :mod:`~dmac.data.named_views` has a view's names, and
-:mod:`~dmac.data.names` lines views up by them. :mod:`~dmac.data.checks` checks what comes from
-outside and makes each view one of :mod:`~dmac.data.source`, which may stay on disk or be one of
-Dask. Last, :mod:`~dmac.data.pipeline` with :mod:`~dmac.data.levels`,
+:mod:`~dmac.data.vocabulary`. :mod:`~dmac.data.names` has a view's names, and lines views up by
+them. :mod:`~dmac.data.checks` checks what comes from outside; a checked view may stay on disk or be
+one of Dask. Last, :mod:`~dmac.data.pipeline` with :mod:`~dmac.data.levels`,
 :mod:`~dmac.data.whitening` and :mod:`~dmac.data.linalg` puts views on one scale.
 """
 
@@ -22,13 +21,11 @@ if TYPE_CHECKING:
         known_classes as known_classes,
         levels as levels,
         linalg as linalg,
-        named_views as named_views,
         names as names,
         pipeline as pipeline,
         readers as readers,
         registry as registry,
         safe_files as safe_files,
-        source as source,
         tables as tables,
         variables as variables,
         vocabulary as vocabulary,

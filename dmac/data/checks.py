@@ -1,16 +1,25 @@
-"""Checks at the public boundary: what users pass as views and as labels.
+"""What users pass as views and as labels, checked; a checked view is read as solvers need it.
 
-"Your own data" in the book shows what they say.
+Each kind of view is a class: arrays and sparse matrices in memory, arrays on disk, and Dask arrays,
+for which Dask is imported. A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is
+never in memory as a whole. "The costs of a fit" in the book says what that costs, and "Your own
+data" shows what the checks say.
+
+What tells one data set from another, a hash of the numbers in its views, is here, too: by it a
+checkpoint and a stored run are found again.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
+import mmap
 import numbers
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,23 +27,21 @@ import scipy.sparse
 
 from dmac._types import Array, Flags, Floats, Integers, Matrix, Views
 from dmac._warn import ViewWarning, warn
-from dmac.data.linalg import as_dense, on_entries
-from dmac.data.named_views import HOW, NamedView, as_named, number_of
-from dmac.data.names import check_feature_names, in_order, lined_up
-from dmac.data.source import (
-    ArrayView,
-    DaskView,
-    DiskView,
-    View,
-    block_rows,
-    checked_view,
-    not_nan,
+from dmac.data.linalg import as_dense, on_entries, stored
+from dmac.data.names import (
+    HOW,
+    NamedView,
+    as_named,
+    check_feature_names,
+    in_order,
+    lined_up,
+    number_of,
 )
 
 #: Views with 2 to this many columns are narrow; from six columns on, unit rows work well.
 NARROW = 5
 # Samples that are compared at a time.
-_ROWS = 64
+_N_COMPARED = 64
 # Samples on which columns are compared, and the share of the variance from which one column
 # dominates a view. In simulated views the classes are lost once one noisy column holds 97 % of the
 # variance or more; after a square root, 99.7 % is harmless in the numerals.
@@ -43,7 +50,8 @@ _DOMINANT = 0.97
 _DOMINANT_ROOTED = 0.998
 # Numbers that often stand for what is missing, from which others are farther than from each other;
 # any other number is so many times as far.
-_NINES, _FAR = [10.0**k - 1 for k in range(1, 9)], 3
+_NINES = [10.0**k - 1 for k in range(1, 9)]
+_FAR = 3
 _CODES = [
     *(-x for x in _NINES),
     *_NINES[2:],
@@ -51,6 +59,234 @@ _CODES = [
 ]
 # Attributes of lazy tables and of AnnData objects, which are not plain arrays.
 _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
+# Numbers in one block of a view.
+_NUMBERS = 2**22
+# Partial sums of Dask arrays that one task adds.
+_ADDED = 8
+# The flag of madvise that frees pages after reading, where the platform has it.
+_FORGET = getattr(mmap, "MADV_DONTNEED", None)
+
+
+def block_rows(n_features: int) -> int:
+    """How many samples of so many features a block holds."""
+    return max(1, _NUMBERS // n_features)
+
+
+def nonzero_rows(x: Matrix) -> Flags:
+    """Which rows of an array or a CSR matrix have an entry that is not 0: (n, d) -> (n,), bool."""
+    return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
+
+
+def with_zero_rows(rows: Matrix, present: Flags) -> Matrix:
+    """Rows of the samples that have a view, and rows of zeros for those that lack it: (n, r)."""
+    if present.all():
+        return rows
+    if scipy.sparse.issparse(rows):
+        sizes = np.zeros(len(present) + 1, rows.indptr.dtype)
+        sizes[1:][present] = np.diff(rows.indptr)
+        shape = len(present), rows.shape[1]
+        return scipy.sparse.csr_matrix((rows.data, rows.indices, sizes.cumsum()), shape)
+    out = np.zeros((len(present), rows.shape[1]), rows.dtype)
+    out[present] = rows
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class View(NamedView):
+    """A checked view (n, d), of which rows are read when they are needed; its names stay with it.
+
+    ``present`` is final in memory. Elsewhere rows are checked as they are read, and may turn out to
+    be missing.
+
+    Attributes
+    ----------
+    incomplete : bool
+        Whether a row of NaN that is read is a sample that lacks the view.
+    in_memory : bool
+        Whether all rows were checked; else each is when it is read.
+    """
+
+    incomplete: bool = False
+    in_memory: ClassVar[bool] = False
+    part: ClassVar[Callable[..., ArrayView]]  # a slice, or some in the order of their numbers (b,)
+
+    @classmethod
+    def of(cls, x: NamedView, **changes: Any) -> Self:
+        """A named view as one of this kind."""
+        return cls(**vars(x) | changes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n and d."""
+        n, d = self.values.shape
+        return n, d
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are CSR matrices; else they are arrays, float64."""
+        return scipy.sparse.issparse(self.values)
+
+    def read(self, rows: slice | Integers) -> Matrix:
+        """The rows of a ``part``, with zeros for samples that lack the view: (b, d)."""
+        return self.part(rows).values
+
+    def slices(self) -> list[slice]:
+        """Slices of rows, a block each."""
+        n = self.shape[0]
+        size = self.shape[0] if self.sparse else block_rows(self.shape[1])
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def __iter__(self) -> Iterator[Matrix]:
+        """All blocks in order."""
+        return map(self.read, self.slices())
+
+    def presence(self) -> Flags:
+        """Which samples have the view: (n,)."""
+        return np.concatenate([self.part(rows).present for rows in self.slices()])
+
+
+class ArrayView(View):
+    """An array or a CSR matrix in memory. Other numbers than float64 become that when read."""
+
+    in_memory = True
+    present: Flags
+
+    @property
+    def there(self) -> Matrix:
+        """The rows of the samples that have the view: (b, d)."""
+        return self.values if self.present.all() else self.values[self.present]
+
+    def part(self, rows: slice | Integers) -> ArrayView:
+        """Some rows."""
+        x = self.values[rows].astype(np.float64, copy=False)
+        return ArrayView.of(self, values=x, present=self.present[rows])
+
+    def presence(self) -> Flags:
+        """Which samples have the view: (n,)."""
+        return self.present
+
+
+def checked_view(
+    view: NamedView, x: Matrix, there: Flags, rows: Integers | None = None
+) -> ArrayView:
+    """Rows (b, d) of a view, checked, of the samples that are ``there`` (b,): others become zeros.
+
+    This is where a row of zeros becomes a sample that lacks the view, unless zeros were measured.
+    ``rows`` has the numbers of the rows of a block.
+    """
+    if not there.all():
+        x = with_zero_rows(x[there], there)
+    check_finite(x, view.where, rows)
+    present = there if view.measured else there & nonzero_rows(x)
+    return ArrayView.of(view, values=x, present=present)
+
+
+def not_nan(x: Matrix) -> Flags:
+    """Which rows (n, d) are not all NaN, as those of samples that lack a view are: (n,)."""
+    return np.asarray((x != x).sum(1)).ravel() < x.shape[1]
+
+
+def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
+    """Refuse NaN and infinity, and say where the first is and what to do.
+
+    ``rows`` has the numbers of the rows of a block.
+    """
+    if np.isfinite(stored(x)).all():
+        return
+    bad = on_entries(lambda entries: ~np.isfinite(entries), x)
+    places = np.transpose(bad.nonzero())
+    row, column = places[0]
+    raise ValueError(
+        f"{where} has NaN or infinite (or missing) entries, {len(places)} "
+        f"{'of them' if rows is None else 'in one block'}, the first ({x[row, column]}) at row "
+        f"{row if rows is None else rows[row]}, column {column} (views are counted from 1, rows "
+        "and columns from 0); fill them in, or drop the sample or the feature; if a sample lacks "
+        "the view, the whole row is NaN, and only dmac.AnchorGraphClustering takes it"
+    )
+
+
+def _checked_block(view: View, x: Array, rows: Integers) -> ArrayView:
+    """Rows (b, d) with these numbers, as they were read, as float64."""
+    x = np.asarray(x, dtype=np.float64)
+    there = np.ones(len(x), bool) if view.present is None else view.present[rows]
+    return checked_view(view, x, there & not_nan(x) if view.incomplete else there, rows)
+
+
+class DiskView(View):
+    """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
+
+    When it is read, it is a ``ValueError`` if an entry is NaN or infinite.
+    """
+
+    def _read(self, rows: slice, among: Any = slice(None)) -> ArrayView:
+        """The rows of a slice, or those among them."""
+        x = np.asarray(self.values[rows][among], dtype=np.float64)
+        if isinstance(self.values, np.memmap) and self.values.mode == "r" and _FORGET is not None:
+            self.values._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
+        return _checked_block(self, x, np.arange(rows.start, rows.stop)[among])
+
+    def part(self, rows: slice | Integers) -> ArrayView:
+        """Some rows, in one walk along the disk."""
+        if isinstance(rows, slice):
+            return self._read(rows)
+        out = np.empty((len(rows), self.shape[1]))
+        order = np.argsort(rows)
+        present = np.empty(len(rows), bool)
+        ends = [block.stop for block in self.slices()]
+        places = np.split(order, np.searchsorted(rows[order], ends[:-1]))
+        for block, place in zip(self.slices(), places):
+            if len(place):
+                found = self._read(block, rows[place] - block.start)
+                out[place] = found.values
+                present[place] = found.present
+        return ArrayView.of(self, values=out, present=present)
+
+
+class DaskView(View):
+    """A Dask array (n, d) whose chunks are blocks of rows with all columns."""
+
+    @property
+    def starts(self) -> Integers:
+        """The number of the first row of each block, and n."""
+        return np.cumsum((0, *self.values.chunks[0]))
+
+    def part(self, rows: slice | Integers) -> ArrayView:
+        """Some rows, in one computation."""
+        if isinstance(rows, slice):
+            return self.block(self.values[rows], rows.start)
+        order = np.argsort(rows)
+        found = _checked_block(self, self.values[rows[order]], rows[order])
+        return found.part(np.argsort(order))
+
+    def without_rows(self) -> Self:
+        """What a task holds of it, beside a block."""
+        return self.of(self, values=None)
+
+    def block(self, block: Array, start: int) -> ArrayView:
+        """A block (b, d) whose first row has that number, as a task gets it."""
+        return _checked_block(self, block, np.arange(start, start + len(block)))
+
+    def summed(self, function: Callable[[Floats], tuple[Any, ...]]) -> list[Any]:
+        """Sums over all blocks of the arrays that a function of rows that are there returns."""
+        from dask.delayed import delayed
+
+        blocks = zip(self.starts, self.values.to_delayed().ravel())
+        of_block = delayed(
+            functools.partial(_of_block, function, self.without_rows()), traverse=False
+        )
+        added = delayed(_added)
+        parts = [of_block(start, block) for start, block in blocks]
+        while len(parts) > 1:
+            parts = [added(parts[i : i + _ADDED]) for i in range(0, len(parts), _ADDED)]
+        return list(parts[0].compute())
+
+
+def _of_block(function: Callable[[Floats], Any], view: DaskView, start: int, block: Array) -> Any:
+    return function(view.block(block, start).there)
+
+
+def _added(parts: Iterable[Sequence[Any]]) -> list[Any]:
+    return [sum(values) for values in zip(*parts)]
 
 
 def is_dask(x: object) -> bool:
@@ -72,8 +308,6 @@ def is_on_disk(x: object) -> bool:
 
 def _check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
     """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
-    if not getattr(getattr(x, "id", None), "valid", True):
-        raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
     if np.dtype(x.dtype).kind not in kinds:
         raise ValueError(
             f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
@@ -131,7 +365,10 @@ def _as_matrix(given: Any, where: str) -> Matrix:
     x = _as_array(given, where)
     if scipy.sparse.issparse(x):
         _check_kind(x, where)
-        return _as_csr(x, where)
+        try:  # a copy, which adds what is stored twice
+            return scipy.sparse.csr_matrix(x.tocoo().astype(np.float64))
+        except ValueError as fault:
+            raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
     _check_kind(x, where, "biufO")
     x = _of_objects(x, where) if x.dtype == object else x
     try:
@@ -140,14 +377,6 @@ def _as_matrix(given: Any, where: str) -> Matrix:
     except OverflowError as error:
         raise ValueError(f"{where} holds an integer beyond the range of float64") from error
     return np.ascontiguousarray(np.ma.filled(x, np.nan))
-
-
-def _as_csr(x: Any, where: str) -> Matrix:
-    """A copy of a sparse matrix, whose indices do not lead out of it."""
-    try:
-        return scipy.sparse.csr_matrix(x.tocoo().astype(np.float64))  # adds what is stored twice
-    except ValueError as fault:
-        raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
 
 
 def _of_objects(x: Array, where: str) -> Array:
@@ -175,12 +404,17 @@ def _rows_or_nan(x: Any) -> Any:
 
 def _of_kind(x: NamedView, streamed: bool, incomplete: bool, most: int | None) -> View:
     """A view that stays on disk, or is in memory: as float64, if it is not long."""
+    if not getattr(getattr(x.values, "id", None), "valid", True):
+        raise ValueError(f"{x.where} is in an HDF5 file that was closed: open it again")
     if streamed and is_on_disk(x.values):
         _check_kind(x.values, x.where)
         return DiskView.of(x, incomplete=incomplete)
-    many = most is not None and _is_long(x.values, most)
-    values = x.values if many else _as_matrix(_rows_or_nan(x.values), x.where)
-    return ArrayView.of(x, values=values)
+    given = x.values
+    plain = type(given) is np.ndarray and given.ndim == 2 and given.dtype.kind in "biuf"
+    # What is longer than eight bytes may be beyond float64.
+    if most is None or not (plain and given.itemsize <= 8 and given.size and len(given) > most):
+        given = _as_matrix(_rows_or_nan(given), x.where)
+    return ArrayView.of(x, values=given)
 
 
 def _present(
@@ -231,7 +465,7 @@ def as_views(
         The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
     streamed : bool
         Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
-        a :class:`dmac.data.source.DiskView`, whose blocks are checked as they are read.
+        a :class:`dmac.data.checks.DiskView`, whose blocks are checked as they are read.
     incomplete : bool
         Let samples lack views: a row of NaN, None for a row of a nested list, or a name that a
         data frame does not have and others do, becomes a row of zeros.
@@ -251,7 +485,7 @@ def as_views(
 
     Returns
     -------
-    list of v dmac.data.source.View
+    list of v dmac.data.checks.View
         Sparse stays sparse. The input is never modified, but an array or a CSR matrix that is
         float64 and, if dense, C-contiguous, is not copied.
 
@@ -354,7 +588,20 @@ def _dask_views(
             "dask.array.where(has[:, None], x, numpy.nan)"
         )
     for x in named:
-        _check_array(x.values, x.where)
+        if not is_dask(x.values):
+            raise ValueError(
+                f"{x.where} is no Dask array ({type(x.values).__name__}), and other views are: "
+                "pass all of them as Dask arrays, as by dask.array.from_array(x), or none"
+            )
+        if type(x.values._meta) is not np.ndarray:
+            raise ValueError(
+                f"{x.where} has chunks of the type {type(x.values._meta).__name__}: make them "
+                "NumPy arrays by x.map_blocks, as with lambda block: block.toarray() of sparse "
+                "ones, or numpy.ma.filled"
+            )
+        if np.isnan(x.values.shape).any():
+            raise ValueError(f"{x.where} has an unknown size: call x.compute_chunk_sizes() first")
+        _check_kind(x.values, x.where)
     views = [DaskView.of(x, incomplete=True) for x in named]
     check_shapes(views, n_features)
     most = block_rows(sum(x.shape[1] for x in views))
@@ -368,30 +615,6 @@ def _dask_views(
     if n_features is None:
         warn_of_single_columns(checked)
     return checked
-
-
-def _check_array(x: Any, where: str) -> None:
-    """Refuse what is no Dask array of NumPy arrays with known sizes."""
-    if not is_dask(x):
-        raise ValueError(
-            f"{where} is no Dask array ({type(x).__name__}), and other views are: pass all of them "
-            "as Dask arrays, as by dask.array.from_array(x), or none"
-        )
-    if type(x._meta) is not np.ndarray:
-        raise ValueError(
-            f"{where} has chunks of the type {type(x._meta).__name__}: make them NumPy arrays by "
-            "x.map_blocks, as with lambda block: block.toarray() of sparse ones, or numpy.ma.filled"
-        )
-    if np.isnan(x.shape).any():
-        raise ValueError(f"{where} has an unknown size: call x.compute_chunk_sizes() first")
-    _check_kind(x, where)
-
-
-def _is_long(x: Any, most: int) -> bool:
-    """Whether a view is an array of numbers with more than so many samples."""
-    plain = type(x) is np.ndarray and x.ndim == 2 and x.size and x.dtype.kind in "biuf"
-    plain = plain and x.dtype.itemsize <= 8  # what is longer may be beyond float64
-    return bool(plain and len(x) > most)
 
 
 def warn_of_zero_samples(views: Sequence[View]) -> None:
@@ -457,11 +680,14 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
     largest = abs(rows).max()
     if x.shape[1] <= NARROW or not largest:
         return
-    rows, most = rows / largest, _DOMINANT
+    rows = rows / largest
+    most = _DOMINANT
     if rows.min() >= 0:
-        rows, most = on_entries(np.sqrt, rows), _DOMINANT_ROOTED
+        rows = on_entries(np.sqrt, rows)
+        most = _DOMINANT_ROOTED
     variances = StandardScaler(with_mean=False).fit(rows).var_
-    j, squares = int(variances.argmax()), row_norms(rows, squared=True)
+    j = int(variances.argmax())
+    squares = row_norms(rows, squared=True)
     nonzero = squares > 0
     of_column = np.asarray(rows[:, [j]].sum(1)).ravel()[nonzero] ** 2 / squares[nonzero]
     if variances[j] > most * variances.sum() and of_column.mean() > 0.5:
@@ -484,8 +710,10 @@ def _warn_of_codes(x: Floats, where: str) -> None:
             coded = inside == value
             rest = np.where(coded, np.nan, inside)
             with warnings.catch_warnings(action="ignore"):  # of columns with nothing else
-                low, high = np.nanmin(rest, 0), np.nanmax(rest, 0)
-            apart, usual = np.maximum(low - value, value - high), value in _CODES
+                low = np.nanmin(rest, 0)
+                high = np.nanmax(rest, 0)
+            apart = np.maximum(low - value, value - high)
+            usual = value in _CODES
             far = (apart > (1 if usual else _FAR) * (high - low)) & (high > low)
             if (far & (coded.sum(0) > 1)).sum() > (not usual):
                 warn(
@@ -500,7 +728,8 @@ def _warn_of_codes(x: Floats, where: str) -> None:
 def n_distinct(views: Sequence[View], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     distinct: set[bytes] = set()
-    n, size = views[0].shape[0], min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
+    n = views[0].shape[0]
+    size = min(_N_COMPARED, block_rows(sum(x.shape[1] for x in views)))
     for rows in (slice(start, min(start + size, n)) for start in range(0, n, size)):
         blocks = [as_dense(x.read(rows)) for x in views]
         # Digests, as rows may be long; -0 becomes 0.
@@ -616,3 +845,27 @@ def check_labels(
         raise ValueError(
             f"{name}: some are missing or mix kinds that have no common order ({error})"
         ) from error
+
+
+def digest(matrices: Iterable[Matrix | View]) -> str:
+    """SHA-256 (64 hexadecimal digits) of arrays, CSR matrices and checked views.
+
+    Equal numbers give an equal hash, whatever their width and order in memory, on disk or not.
+    Integers differ from floats, and sparse matrices from dense ones.
+    """
+    total = hashlib.sha256()
+    for x in matrices:
+        sparse = scipy.sparse.issparse(x.values if isinstance(x, View) else x)
+        total.update(f"{x.shape} {3 if sparse else 1}".encode())
+        for part in itertools.chain(*map(_parts, x if isinstance(x, View) else [x])):
+            kind = "<f8" if part.dtype.kind == "f" else "<i8"
+            total.update(np.ascontiguousarray(part, dtype=kind).data)
+    return total.hexdigest()
+
+
+def _parts(x: Matrix) -> Sequence[Array]:
+    """The arrays that say what a matrix is: three of a sparse one."""
+    if scipy.sparse.issparse(x):
+        x = x.tocsr().sorted_indices()
+        return x.data, x.indices.astype("<i8"), x.indptr.astype("<i8")
+    return (np.asarray(x),)

@@ -17,7 +17,7 @@ import numpy as np
 from dmac._types import Array, Integers
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
-from dmac.data.named_views import NamedView, called, is_frame
+from dmac.data.names import NamedView, called, is_frame
 from dmac.data.tables import without
 from dmac.data.vocabulary import (
     CLASSES,
@@ -30,8 +30,8 @@ from dmac.data.vocabulary import (
     whole,
 )
 
-# How many columns a table of what is known of samples has at most; an array may lie either way.
-_FEW = 20
+# Maximum number of columns of a metadata table; an array may lie either way.
+_MAX_COLUMNS = 20
 _WAY = " (labels_key= names them, labels_key=False reads none)"
 
 
@@ -143,17 +143,24 @@ def _is_narrow(item: NamedView) -> bool:
 
     An array whose features have names, as that of a modality, is a view whatever its name is.
     """
-    shape, table = np.shape(item.values), is_frame(item.values)
-    return len(shape) == 2 and min(shape[table:]) <= _FEW and (table or item.features is None)
+    shape = np.shape(item.values)
+    if is_frame(item.values):
+        return shape[1] <= _MAX_COLUMNS
+    return len(shape) == 2 and min(shape) <= _MAX_COLUMNS and item.features is None
 
 
 def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
     """The vectors of this name; of a matrix with a single 1 in each row the columns of these."""
     candidates = []
     for item in having_name(items, key):
-        lone, x = vector(item), item.values
+        lone = vector(item)
         if lone is None:
-            x = as_dense(x)
+            if np.shape(item.values) == (0,):
+                raise ValueError(
+                    f"known classes: {called(item)} has a header and no entries: write a row for "
+                    "each sample, as by frame.T where samples are columns"
+                )
+            x = as_dense(item.values)
             if not np.isin(x, (0, 1)).all() or not (x.sum(1) == 1).all():
                 raise ValueError(
                     f"known classes: {key} has several columns "
@@ -167,13 +174,12 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
 
 def agreed(
     candidates: list[NamedView],
-    samples: list[Any] | None,
-    n: int,
+    view: NamedView,
     key: str | Literal[False] | None,
     left_out: dict[str, str],
-    mixed: bool = False,
+    mixed: bool,
 ) -> tuple[Array | None, Integers | None, str | None]:
-    """The classes of the samples in their order, as they are stored, their numbers, and where.
+    """The classes of a view's samples in their order, as they are stored, their numbers, and where.
 
     They are those whose name says "labels", or else any; None where others differ. With ``key`` it
     is a ``ValueError`` if one has no class for a sample, or no names where those of the views are
@@ -185,7 +191,7 @@ def agreed(
         try:
             if mixed and not x.samples:
                 raise ValueError("it names no samples, and the views have them in other orders")
-            x = replace(x, values=_in_order(x, samples, n))
+            x = replace(x, values=_in_order(x, view.samples, view.values.shape[0]))
             codes[x.source] = check_labels(x.values)
             usable.append(x)
         except ValueError as error:
@@ -204,7 +210,8 @@ def agreed(
 
 def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
     """The class of each of n samples, by name where both have names."""
-    names, values = classes.samples, classes.values
+    names = classes.samples
+    values = classes.values
     # A word above the words of a column without names, which nothing else told from them.
     if not names and len(values) == n + 1 and not (values[1:] == values[0]).any():
         values = values[1:]

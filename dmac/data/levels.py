@@ -14,9 +14,11 @@ import numpy as np
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix
+from dmac.data.checks import ArrayView, with_zero_rows
 from dmac.data.linalg import (
     GRAM,
     as_dense,
+    centred_product,
     leading_by_products,
     leading_of_gram,
     on_entries,
@@ -24,11 +26,10 @@ from dmac.data.linalg import (
     stored,
 )
 from dmac.data.pipeline import ViewPipeline, fitted
-from dmac.data.source import ArrayView, spread
 from dmac.data.whitening import Whitening
 
 # What `moments` gives: a number, (d,) and (d, d).
-Moments: TypeAlias = tuple[Any, Array, Array]
+Moments: TypeAlias = tuple[Any, ...]
 
 # Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
 _SPARSE = 0.1
@@ -46,7 +47,7 @@ _HALVES_ROWS, _SPLITS, _HALVES_COLUMNS = 1000, 2, 6
 # are no values. They are larger in a sparse view, whose columns are not centred on the way.
 _CONSTANT = {False: 1e-14, True: 1e-7}
 # New samples lie no further off than this, so that their squares are numbers of 32 bits, too.
-_FAR = 1e15
+_MAX_DISTANCE = 1e15
 
 
 class Projection:
@@ -159,7 +160,8 @@ class ScaledColumns:
         if not sparse:  # so that columns far from 0 keep their digits
             self.center_ = self._in_range(logged).mean(0)
         if moments_of or d <= min(x.shape[0], GRAM):
-            n, total, gram = (moments_of or _moments_of(x))(self._centred)
+            centred = self._centred
+            n, total, gram = moments_of(centred) if moments_of else moments([centred(x)])
             mean = total / max(n, 1)
             covariance = gram / max(n, 1) - np.outer(mean, mean)
             units = self.units_ = _units(np.diagonal(covariance), sparse)
@@ -189,11 +191,8 @@ class ScaledColumns:
     def transform(self, x: Matrix) -> Floats:
         """(n, d), dense or CSR -> an array of shape (n, r)."""
         x = self._in_range(self._logged(x))
-        if scipy.sparse.issparse(x):
-            rows = x @ self.components_ - self.center_ @ self.components_
-        else:
-            rows = (x - self.center_) @ self.components_
-        return rows.clip(-_FAR, _FAR)
+        rows = centred_product(x, self.center_, self.components_)
+        return rows.clip(-_MAX_DISTANCE, _MAX_DISTANCE)
 
     def in_units(self, x: Matrix) -> Matrix:
         """Columns (n, d) in units of their deviations; those of a sparse view are not centred."""
@@ -221,9 +220,11 @@ class ScaledColumns:
     def _in_range(self, x: Matrix) -> Matrix:
         """Columns in units of a power of two near their largest entry."""
         if not scipy.sparse.issparse(x):
-            return np.ldexp(x, -self.exponent_).clip(-_FAR, _FAR)
+            return np.ldexp(x, -self.exponent_).clip(-_MAX_DISTANCE, _MAX_DISTANCE)
         out = x.tocsr().astype(np.float64)
-        out.data = np.ldexp(out.data, -self.exponent_[out.indices]).clip(-_FAR, _FAR)
+        out.data = np.ldexp(out.data, -self.exponent_[out.indices]).clip(
+            -_MAX_DISTANCE, _MAX_DISTANCE
+        )
         return out
 
     def _centred(self, x: Matrix) -> Matrix:
@@ -270,11 +271,6 @@ def _left(x: Matrix, rank: int) -> Array:
     return (x @ vt[kept].T - mean @ vt[kept].T) / s[kept]
 
 
-def _moments_of(x: Matrix) -> Callable[[Callable[[Matrix], Matrix]], Moments]:
-    """The `moments` of a view after a function of its rows."""
-    return lambda function: moments([function(x)])
-
-
 def _units(variances: Array, sparse: bool) -> Array:
     """1 over the standard deviations of columns, 0 of constant ones."""
     deviations = np.sqrt(variances.clip(0))
@@ -288,9 +284,8 @@ class LevelPipeline(ViewPipeline):
     The whitened and the plain level share the first two steps of
     :class:`dmac.data.pipeline.ViewPipeline`, square root and unit rows; the whitened one is its
     third step, the plain one a `Projection` instead, and rows of both are scaled to unit length.
-    The scaled level is made of the view as it is given (`ScaledColumns`). All
-    are learned from the samples that have the view; `fit_part` and `of_part` give the others rows
-    of zeros.
+    The scaled level is made of the view as it is given (`ScaledColumns`). All are learned from the
+    samples that have the view; `fit_part` and `of_part` give the others rows of zeros.
 
     Parameters
     ----------
@@ -329,7 +324,6 @@ class LevelPipeline(ViewPipeline):
         squared distance of two rows is twice that.
     """
 
-    scaled_level = ScaledColumns
     scaled_: ScaledColumns | None = None
     measured_: bool = False
 
@@ -392,7 +386,7 @@ class LevelPipeline(ViewPipeline):
             levels.append(self._fit_lengths([rows]))
         if "scaled" in self.levels:
             x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(rows) else x
-            scaled = self.scaled_level(self.scaled_components).fit(x, every, moments_of)
+            scaled = ScaledColumns(self.scaled_components).fit(x, every, moments_of)
             levels.append(scaled.transform(x))
             of_heads = self.widths_ if self.heads_ else ()
             self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
@@ -410,11 +404,11 @@ class LevelPipeline(ViewPipeline):
         self.measured_ = part.measured
         if not part.present.any():
             return 0 * self.fit_transform(part.values, part.where, **more)
-        return spread(self.fit_transform(part.there, part.where, **more), part.present)
+        return with_zero_rows(self.fit_transform(part.there, part.where, **more), part.present)
 
     def of_part(self, part: ArrayView) -> Floats:
         """`transform` of the samples that have a view; rows of the others are zeros."""
-        return spread(self.transform(part.there), part.present)
+        return with_zero_rows(self.transform(part.there), part.present)
 
     def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
         """Weigh the levels by what halves of unit rows, and of the view's own (n, d), say."""
@@ -448,5 +442,5 @@ class LevelPipeline(ViewPipeline):
     def restore(self, tree: dict[str, Any]) -> Self:
         """Take over the state of a pipeline with the same parameters. Returns self."""
         if "scaled_" in tree:
-            tree = tree | {"scaled_": fitted(self.scaled_level(), tree["scaled_"])}
+            tree = tree | {"scaled_": fitted(ScaledColumns(), tree["scaled_"])}
         return super().restore(tree)

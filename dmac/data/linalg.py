@@ -32,7 +32,7 @@ def stored(x: Matrix) -> Array:
 
 
 def on_entries(function: Callable[[Array], Array], x: Matrix) -> Matrix:
-    """What a function makes of the entries of an array, or of those a CSR matrix stores."""
+    """Apply a function to the entries of an array, or to those a CSR matrix stores."""
     if not scipy.sparse.issparse(x):
         return function(x)
     out = x.copy()
@@ -58,6 +58,13 @@ def scale_rows(x: Matrix) -> tuple[Array, Array, Array]:
 def as_dense(x: Matrix) -> Array:
     """A CSR matrix as an array; an array as it is."""
     return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
+
+
+def centred_product(x: Matrix, mean: Array, directions: Array) -> Array:
+    """(x - mean) @ directions, (n, r); a sparse x (n, d) is not made dense."""
+    if scipy.sparse.issparse(x):
+        return x @ directions - mean @ directions
+    return (x - mean) @ directions
 
 
 def leading_directions(
@@ -93,7 +100,7 @@ def leading_directions(
 
 
 def _factor_of_both(x: Array, y: Array) -> Array:
-    """What has the singular values and right vectors of two blocks of rows: (d, d)."""
+    """A (d, d) factor with the singular values and right vectors of two blocks of rows."""
     factor: Any = np.linalg.qr(np.concatenate([x, y]), mode="r")
     return factor
 
@@ -101,7 +108,7 @@ def _factor_of_both(x: Array, y: Array) -> Array:
 def leading_by_products(x: Matrix, rank: int, mean: Array | float = 0.0) -> tuple[Array, Array]:
     """The largest singular values of X - 1 m^T, and their right vectors, to half of the digits.
 
-    A mean m (d,) is taken off on the way, so that a sparse X stays sparse.
+    A mean m (d,) is subtracted on the way, so that a sparse X stays sparse.
 
     A product with all columns or all rows gives them, or, of a view that is wide and long, few
     passes of an iteration, which come close where the spectrum falls; where it is flat any

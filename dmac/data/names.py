@@ -1,7 +1,8 @@
-"""Align views by the names of their samples, and compare feature names with those of a fit.
+"""The names of views, of their samples and of their features, by which views are lined up.
 
-Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
-in files. "Your own data" in the book uses the estimator on a reader's own data frames.
+Files and data frames become views with names. They are lined up here by the same rules, and their
+features compared with those of a fit; :mod:`dmac.data.readers` finds the names in files. "Your own
+data" in the book uses the estimator on a reader's own data frames.
 """
 
 from __future__ import annotations
@@ -11,23 +12,154 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from dmac._types import Array, Views
+from dmac._types import Array, Flags, Views
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of
-from dmac.data.vocabulary import Column, everywhere, no_samples, says_samples
+from dmac.data.vocabulary import Column, counts, everywhere, no_samples, says_samples
 
+#: What to do with what is no matrix.
+HOW = (
+    "pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute(), x.collect() or "
+    "x.toPandas() of a lazy table, list(x.values()) of a dictionary, dmac.load(file).views of "
+    "a file"
+)
 # Number of names in a message.
 _EXAMPLES = 3
-# Of fewer rows none adds the others up; in so many columns it does, of those that vary by so much.
-_ROWS, _NEARLY, _CONSTANT = 5, 0.9, 1e-6
+# Of fewer rows none adds the others up.
+_MIN_ROWS = 5
+# A row adds the others up if it does in more than this share of the columns that vary.
+_ADDED_SHARE = 0.9
+# A column varies if its deviation is above this share of its largest magnitude.
+_MIN_DEVIATION = 1e-6
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")
+
+
+@dataclass(frozen=True, eq=False)
+class NamedView:
+    """One thing that a file holds, or one view that a user passes.
+
+    Attributes
+    ----------
+    values : matrix of shape (n, d), vector of shape (n,), pandas.DataFrame, or Any
+        What was read, as it is stored. A table of text is a frame of its cells, whose index and
+        columns count the lines and columns of the file.
+    name : str
+        What its file calls it; empty for a view that was passed without a name.
+    samples : list of n names, or None
+    features : list of d names, or None
+    present : boolean array of shape (n,), or None
+        Which samples have this view, all if None: what stands in other rows is not looked at.
+    source : str
+        The file; empty for what comes from no file.
+    numbered : bool
+        Whether ``samples`` only count rows, as the index of a data frame does by default.
+    measured : bool
+        Whether rows of zeros are values, and do not stand for samples that lack the view.
+    where : str
+        What messages call it among other views, which `as_named` knows: "view 2 (protein)".
+    """
+
+    values: Any
+    name: str = ""
+    samples: list[Any] | None = None
+    features: list[Any] | None = None
+    present: Flags | None = None
+    source: str = ""
+    numbered: bool = False
+    measured: bool = False
+    where: str = ""
+
+
+def is_frame(x: object) -> bool:
+    """Whether a view is a data frame in memory, with an index."""
+    return all(hasattr(x, name) for name in ("columns", "index", "iloc", "to_numpy"))
+
+
+def as_named(views: Any) -> list[NamedView]:
+    """Each of some views, or a single one, with its number and the names that it has.
+
+    A data frame has those of its index and columns. What is neither a list of views nor a matrix is
+    a ``ValueError``.
+    """
+    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+        views = list(views)
+    if not isinstance(views, (list, tuple)):
+        n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
+        if n_axes != 2 and not isinstance(views, NamedView):
+            what = f"a {type(views).__name__}"
+            way = HOW
+            if n_axes:
+                what = f"one of shape {views.shape}"
+                way = (
+                    "pass list(x) if its first axis counts views, x.reshape(len(x), -1) if samples"
+                    if n_axes > 2
+                    else "Reshape your data with x[:, None] if it is one feature"
+                )
+            raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
+        views = [views]
+    named = [x if isinstance(x, NamedView) else _named(x) for x in views]
+    return [
+        replace(x, where=f"view {a}{f' ({x.name})' if x.name else ''}")
+        for a, x in enumerate(named, 1)
+    ]
+
+
+def _named(x: Any) -> NamedView:
+    if all(hasattr(x, name) for name in ("dims", "coords", "values")):
+        samples, features = ([_along(x, axis) for axis in x.dims] + [None, None])[:2]
+        return NamedView(x.values, str(x.name or ""), samples, features)
+    if not is_frame(x):
+        return NamedView(x)
+    samples = x.index.tolist()
+    numbered = x.index.names == [None] and counts(samples)
+    return NamedView(x, "", samples, list(x.columns), numbered=numbered)
+
+
+def _along(x: Any, axis: Any) -> list[Any] | None:
+    """The names along an axis of a DataArray: its own coordinate, or else one of distinct words."""
+    names = [y.values.tolist() for y in x.coords.values() if y.dims == (axis,)]
+    own = [x.coords[axis].values.tolist()] if axis in x.coords else []
+    text = [y for y in names if len(set(y)) == len(y) and all(isinstance(one, str) for one in y)]
+    return next(iter([*own, *text]), None)
+
+
+def called(item: NamedView) -> str:
+    """What to call a thing of a file: by the file, where it has its name or is a column of it."""
+    whole = item.source.startswith(f"{item.name}.") or item.source.endswith(f", column {item.name}")
+    return item.source if whole else item.name
+
+
+def ending_of(file: Path) -> str:
+    """The ending of a file in lower case, with what stands before .gz."""
+    endings = file.suffixes[-2:] if file.suffix.lower() == ".gz" else file.suffixes[-1:]
+    return "".join(endings).lower()
+
+
+def stem(file: Path) -> str:
+    """The name of a file without its ending, which may be ``.csv.gz``."""
+    return file.name[: len(file.name) - len(ending_of(file))]
+
+
+def number_of(count: int, what: str) -> str:
+    """A number with its noun: "1 view", "2 views", "3 classes"."""
+    plural = "es" if what.endswith("s") else "s"
+    return f"{count} {what}{plural if count != 1 else ''}"
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """A key that sorts names with numbers in them: view2 before view10."""
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", name.lower())
+        if part
+    ]
 
 
 def index_of(views: Views) -> Any:
@@ -54,7 +186,8 @@ def in_order(x: Any, names: Any, what: str, others: str) -> Any:
         return x  # what has another length is refused where it is counted
     if x.index.is_unique and x.index.isin(names).all():
         return x.reindex(names)
-    own, other = x.index.tolist(), list(names)
+    own = x.index.tolist()
+    other = list(names)
     if own != other and not counts(own) and not counts(other):
         name, its = next(pair for pair in zip(own, other) if pair[0] != pair[1])
         warn(
@@ -152,17 +285,18 @@ def _check_rows(view: NamedView) -> None:
 def _adds_up(x: Any) -> str:
     """Whether a last row is the sum or the mean of the others in nearly all columns that vary."""
     x = x.to_numpy() if is_frame(x) else x
-    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iuf" or len(x) < _ROWS:
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iuf" or len(x) < _MIN_ROWS:
         return ""
-    others, last = x[:-1].astype(float), x[-1].astype(float)
+    others = x[:-1].astype(float)
+    last = x[-1].astype(float)
     spread = others.std(0)
-    varies = spread > _CONSTANT * abs(others).max(0)
+    varies = spread > _MIN_DEVIATION * abs(others).max(0)
     for what, wanted, reach, columns in (
         ("sum", others.sum(0), abs(others.sum(0)) / 1000, 2),
         ("mean", others.mean(0), spread / 20, 3),
     ):
         near = (abs(last - wanted) <= reach) & ((others == last).mean(0) < 0.5)
-        if varies.sum() >= columns and near[varies].mean() > _NEARLY:
+        if varies.sum() >= columns and near[varies].mean() > _ADDED_SHARE:
             return what
     return ""
 
@@ -253,7 +387,8 @@ def _check_union(
     views: Sequence[NamedView], places: list[dict[Any, int]], incomplete: bool
 ) -> None:
     """Refuse views of other samples that cannot be lined up, and doubt names that look alike."""
-    reached, rest = set(places[0]), list(range(1, len(places)))
+    reached = set(places[0])
+    rest = list(range(1, len(places)))
     while near := [a for a in rest if not reached.isdisjoint(places[a])]:
         reached.update(*(places[a] for a in near))
         rest = [a for a in rest if a not in near]
@@ -366,7 +501,8 @@ def check_feature_names(
         return  # they are counted by themselves
     unnamed = []
     for x, names in zip(views, np.split(fitted, np.cumsum(n_features)[:-1])):
-        new, old = _texts(x), [name for name in names if isinstance(name, str)]
+        new = _texts(x)
+        old = [name for name in names if isinstance(name, str)]
         if old and not new:
             unnamed.append(x.where)
         elif old and new != old:
@@ -381,7 +517,8 @@ def check_feature_names(
 
 def _mismatch(new: list[str], old: list[str]) -> str:
     """Which columns are new, and which are missing, and what to do, in scikit-learn's words."""
-    lists, advice = "", "Put the columns into that order, as by frame[names]."
+    lists = ""
+    advice = "Put the columns into that order, as by frame[names]."
     for what, names, to_do in (
         ("unseen at fit time", set(new) - set(old), "Take out those that the fit has not seen."),
         (

@@ -1,4 +1,4 @@
-"""What every view goes through before the network sees it, learned once and stored.
+"""The preparation of a view, learned once and stored: root, unit rows, whitened directions.
 
 Chapter 12 of the book says why each step is there.
 """
@@ -14,24 +14,24 @@ from sklearn.preprocessing import StandardScaler
 
 from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
-from dmac.data.checks import NARROW
+from dmac.data.checks import NARROW, ArrayView
 from dmac.data.linalg import as_dense, on_entries, stored
-from dmac.data.source import ArrayView
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
 # negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.
 _NEGLIGIBLE = 1e-6
-# With one negative entry in so many, or one alone, a view misses its root by little: that is said.
-_FEW = 200
+# If at most one entry in so many (or a single one) is negative, the view narrowly misses the square
+# root: a warning says so.
+_NARROW_MISS = 200
 
 
 class ViewPipeline:
     r"""One view's way to the network: square root, unit rows, whitened principal directions.
 
-    0. With ``columns="standardised"``, the means of the columns are taken off, and they are divided
-       by their standard deviations (in a sparse view only that), both of the samples that have the
-       view.
+    0. With ``columns="standardised"``, the means of the columns are subtracted, and they are
+       divided by their standard deviations (a sparse view's columns are only divided). Both are
+       computed over the samples that have the view.
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
        Euclidean into Hellinger distance between histograms. A view with negative entries stays, and
@@ -82,7 +82,7 @@ class ViewPipeline:
         self.ridge = ridge
 
     def _heads(self) -> dict[str, Any]:
-        """What unit rows are projected by, not fitted."""
+        """The projections of unit rows by level, not fitted."""
         if self.n_components is None:
             return {}
         return {"whitened": Whitening(self.n_components, self.ridge)}
@@ -150,7 +150,7 @@ class ViewPipeline:
         return self.scaler_.transform(as_dense(x) if self.scaler_.with_mean else x)
 
     def _fit_lengths(self, rows: Iterable[Matrix]) -> Floats:
-        """What the heads make of unit rows in blocks, each in unit rows again, side by side."""
+        """Project unit rows, in blocks, by every head; scale to unit rows again; side by side."""
         self.lengths_, levels = {}, []
         for name, head in self.heads_.items():
             level = np.concatenate([self._level(head, x) for x in rows])
@@ -199,7 +199,7 @@ class ViewPipeline:
         self.root_ = False
         size = shape[0] * shape[1]
         n_negative = sum(int((stored(x) < -self.negligible_).sum()) for x in blocks)
-        if n_negative <= max(1, size // _FEW):
+        if n_negative <= max(1, size // _NARROW_MISS):
             warn(
                 f"{n_negative} of the {size} entries of {label} are negative, the lowest is "
                 f"{lowest:g}: it is taken as signed, without the square root that counts and "
@@ -219,18 +219,18 @@ class ViewPipeline:
         return roots
 
     def state(self) -> dict[str, Any]:
-        """What was fitted: a tree whose leaves are arrays and numbers."""
+        """The fitted attributes: a tree whose leaves are arrays and numbers."""
         return {name: x for name, x in vars(self).items() if name.endswith("_")}
 
     def restore(self, tree: dict[str, Any]) -> Self:
         """Take over the `state` of a pipeline with the same parameters. Returns self."""
         rows: Any = LiftedRows if "mean_" in tree["rows_"] else RowNormalizer
-        lengths, of_heads = tree.get("lengths_", {}), tree.get("heads_", {})
+        lengths = tree.get("lengths_", {})
         made: dict[str, Any] = {
             "widths_": tuple(np.asarray(tree["widths_"]).tolist()),
             "rows_": fitted(rows(), tree["rows_"]),
             "lengths_": {name: fitted(RowNormalizer(), x) for name, x in lengths.items()},
-            "heads_": {name: fitted(x, of_heads[name]) for name, x in self._heads().items()},
+            "heads_": {name: fitted(x, tree["heads_"][name]) for name, x in self._heads().items()},
         }
         if "scaler_" in tree:
             made["scaler_"] = fitted(StandardScaler(), tree["scaler_"])
@@ -244,7 +244,7 @@ def fitted(of: Any, attributes: dict[str, Any]) -> Any:
 
 
 class _Lazy:
-    """What a function makes of blocks, anew in every pass."""
+    """Blocks to which a function is applied anew in every pass."""
 
     def __init__(self, blocks: Iterable[Any], function: Callable[[Any], Matrix]) -> None:
         self._blocks, self._function = blocks, function
@@ -254,7 +254,7 @@ class _Lazy:
 
 
 def _after(blocks: Iterable[Matrix], function: Callable[[Matrix], Matrix]) -> Iterable[Matrix]:
-    """What a function makes of blocks, which stays in memory where they are."""
+    """Apply a function to blocks: at once if they are in memory, else in every pass."""
     made = _Lazy(blocks, function)
     return list(made) if isinstance(blocks, list) else made
 

@@ -1,9 +1,9 @@
 """Views from the files that people have, by a few rules that hold for all formats.
 
 A format is a function from a file to the things in it (:mod:`dmac.data.tables`,
-:mod:`dmac.data.variables`); here is decided which of them are views, which
-names the samples, and which has the known classes (:mod:`dmac.data.known_classes`). The page on
-what goes in says the rules in words.
+:mod:`dmac.data.variables`). This module decides which of them are views, which names the samples,
+and which has the known classes (:mod:`dmac.data.known_classes`). The page on what goes in says the
+rules in words.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ import scipy.sparse
 from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
 from dmac.data.known_classes import agreed, having_name, known_classes
-from dmac.data.named_views import NamedView, as_named, called, counts, ending_of, is_frame, natural
-from dmac.data.names import lined_up
+from dmac.data.names import NamedView, as_named, called, ending_of, is_frame, lined_up, natural
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import (
     BINARY,
@@ -38,6 +37,7 @@ from dmac.data.tables import (
     without,
 )
 from dmac.data.variables import (
+    CELLS,
     read_cell_ranger,
     read_cells,
     read_hdf5,
@@ -49,6 +49,7 @@ from dmac.data.vocabulary import (
     Column,
     as_text,
     bare,
+    counts,
     marks,
     says_classes,
     says_features,
@@ -76,10 +77,9 @@ READERS: dict[str, Callable[[Path], list[NamedView]]] = {
     **dict.fromkeys(_TABLES, read_table),
     **{".npy": read_npy, ".npz": read_npz, ".mat": read_mat},
     **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
-    **dict.fromkeys((".h5ad", ".h5mu"), read_cells),
+    **dict.fromkeys(CELLS, read_cells),
 }
-_CELLS = (".h5ad", ".h5mu")
-# So many names of columns are listed.
+# Names of columns that a message lists.
 _SHOWN = 8
 #: What to do about files of other endings.
 WAYS = {
@@ -238,8 +238,7 @@ def read_views(
     _warn_of_rows(views, transposed)
     orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(as_named(views), incomplete=True)
-    samples, n = views[0].samples, views[0].values.shape[0]
-    classes, labels, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
+    classes, labels, known = agreed(candidates, views[0], labels_key, left_out, len(orders) > 1)
     about = [x for x in items if is_frame(x.values) and x.features and called(x) in left_out]
     return Reading(views, labels, known, left_out, files, classes, about)
 
@@ -366,7 +365,7 @@ def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
 def _items(file: Path, files: list[Path], transposed: bool | None) -> list[NamedView]:
     """What a file holds; tables as they are written."""
     ending = ending_of(file)
-    if transposed and (ending in _CELLS or file.is_dir()):
+    if transposed and (ending in CELLS or file.is_dir()):
         raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
     try:
         items = read_cell_ranger(file) if file.is_dir() else READERS[ending](file)
@@ -397,9 +396,11 @@ def _named_beside(items: list[NamedView], transposed: bool) -> list[NamedView]:
     names = {key: x for key, x in names.items() if 1 < len(set(x)) == len(x)}
     arrays = [x for x in items if x.name not in names]
     shared = {key: {x.name: len(marks(key) & marks(x.name)) for x in arrays} for key in names}
-    named, used = [], set()
+    named = []
+    used = set()
     for x in arrays:
-        shape, chosen = np.shape(x.values)[:2], []
+        shape = np.shape(x.values)[:2]
+        chosen = []
         for side, size in enumerate(shape):
             fit = {
                 key: shared[key][x.name]
@@ -437,7 +438,8 @@ def _may_name(item: NamedView) -> bool:
 
 
 def _is_matrix(item: NamedView) -> bool:
-    x, shape = item.values, np.shape(item.values)
+    x = item.values
+    shape = np.shape(item.values)
     return 0 not in shape and (is_frame(x) or (len(shape) == 2 and x.dtype.kind in "biufc"))
 
 
@@ -460,7 +462,7 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
     for source, of_file in itertools.groupby(rest, lambda x: x.source):
         inside = list(of_file)
         tables = [x for x in inside if _is_matrix(x)]
-        if ending_of(Path(source)) in _CELLS:
+        if ending_of(Path(source)) in CELLS:
             tables = [x for x in tables if not re.search(r"(^|:)(layers|raw|obsm)\b", x.name)]
         elif ending_of(Path(source)) in (".mat", ".npz"):
             tables = _family(tables)

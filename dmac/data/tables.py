@@ -19,12 +19,13 @@ import numpy as np
 
 from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, stem
-from dmac.data.source import not_nan
+from dmac.data.checks import not_nan
+from dmac.data.names import NamedView, called, ending_of, is_frame, stem
 from dmac.data.vocabulary import (
     KNOWN,
     Column,
     as_text,
+    counts,
     everywhere,
     kind_of_numbers,
     line_for,
@@ -47,14 +48,17 @@ _SEPARATORS = "\t;,|"
 _NUMBER = r"[\t;,|][\s\"]*[+-]?\.?\d"
 _DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 _POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
-# So many lines are looked at for what a table is, and so many cells of a header are shown.
-_HEAD, _SHOWN = 30, 4
+# Leading lines inspected to detect the format.
+_N_LINES = 30
+# Cells or columns that a message shows.
+_SHOWN = 4
 # Numbers of a header go up by steps that differ by less than this share, or are such years.
-_ONE_STEP, _YEARS = 0.2, (1800, 2100)
+_STEP_DIFFERENCE = 0.2
+_YEARS = (1800, 2100)
 # Words above the ends of edges.
 _OF_EDGES = set("source target from to node edge".split())
-# So many columns a list of edges is looked at.
-_MOST_OF_EDGES = 8
+# Columns of a list of edges that are looked at.
+_N_EDGE_COLUMNS = 8
 
 
 def read_table(file: Path) -> list[NamedView]:
@@ -200,7 +204,7 @@ def _head(file: Path) -> tuple[int, dict[int, str], str]:
     with unpacked(file, "rt", encoding=encoding, newline="") as lines:
         first, every = tee(lines)
         above = sum(1 for _ in takewhile(lambda x: not x.strip() or x.startswith("#"), first))
-        head = list(islice(every, above + _HEAD))
+        head = list(islice(every, above + _N_LINES))
     # A header may begin with #, as that of BIOM tables: numbers stand below it, in as many cells.
     signs = [[line.count(x) for x in _SEPARATORS] for line in head[above - 1 : above + 1]]
     if len(signs) == 2 and signs[0] == signs[1] and re.search(_NUMBER, head[above]):
@@ -237,11 +241,12 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
     if not filled.any():
         raise ValueError(f"{view.source} is empty")
     cells = cells.iloc[: np.flatnonzero(filled.any(1))[-1] + 1, filled.any(0)]
-    counted, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
+    counted = as_text(cells.iloc[0])
+    above = parsed(cells.iloc[:2])[1]
     if (counts(counted) or counts(counted[1:])) and above[1:].any() and above[-1].all():
         cells = cells.iloc[1:]
-    text = [as_text(line) for line in cells.iloc[:_HEAD].to_numpy()]
-    x, words = parsed(cells.iloc[:_HEAD])
+    text = [as_text(line) for line in cells.iloc[:_N_LINES].to_numpy()]
+    x, words = parsed(cells.iloc[:_N_LINES])
     if cells.index.name == "line" and _names_groups(text, x, words):
         raise ValueError(
             f"{view.source}: its first line has gaps or repeats above another one, "
@@ -284,14 +289,18 @@ def _counting(text: list[list[str]], x: Floats, behind: bool) -> str:
     above fractions, or the word has no digit where the names below have; without a word there has
     to be a step as well as fractions.
     """
-    first, numbers, below = text[0], x[0, behind:], x[1:, behind:]
+    first = text[0]
+    numbers = x[0, behind:]
+    below = x[1:, behind:]
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:
         return "counts 0, 1, 2, ..., as tables without names of columns are written"
     if not (len({*numbers}) == len(numbers) > 1 and np.isfinite(numbers).all() and len(below)):
         return ""
 
     def rises(steps: Floats) -> bool:
-        return len(steps) > 1 and steps.min() > 0 and np.ptp(steps) <= _ONE_STEP * steps.mean()
+        return (
+            len(steps) > 1 and steps.min() > 0 and np.ptp(steps) <= _STEP_DIFFERENCE * steps.mean()
+        )
 
     with np.errstate(all="ignore"):  # doses go up by about one ratio
         scales = [(numbers, below[0]), (np.log(numbers), np.log(below[0]))]
@@ -359,9 +368,9 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
 
 def columns_of(view: NamedView) -> list[Column]:
     """The columns of a table, by their number where they have no name."""
-    cells, places = view.values.to_numpy(), view.values.columns
+    places = view.values.columns
     headers = view.features or [f"{places.name} {j + 1}" for j in places]
-    return [Column(x, header) for x, header in zip(cells.T, headers)]
+    return [Column(x, header) for x, header in zip(view.values.to_numpy().T, headers)]
 
 
 def _own_names(columns: list[Column], running: list[int]) -> int | None:
@@ -433,7 +442,8 @@ def numbers(
 def _no_number(view: NamedView, bad: Array, found: list[str]) -> str:
     """Where the first cell stands that is no number, what it holds, and what to do about words."""
     i, j = bad[0]
-    row, column = view.values.index, view.values.columns
+    row = view.values.index
+    column = view.values.columns
     place = {row.name: row[i] + 1, column.name: column[j] + 1}
     cell = view.values.iloc[i, j]
     holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
@@ -466,7 +476,8 @@ def _check_words(view: NamedView, x: Floats, words: Flags) -> None:
     every = columns_of(whole)
     text = [every[j] for j in np.flatnonzero(are_text)]
     named = [y.header for y in text]
-    way, also = f"they describe features: frame.drop(columns={named})", ""
+    way = f"they describe features: frame.drop(columns={named})"
+    also = ""
     if not turned:
         way = mending(every, text, view.samples)
         rest = np.flatnonzero(~are_text)
@@ -487,7 +498,7 @@ def check_edges(view: NamedView) -> None:
     Its first two columns are words or whole numbers of which they share more than half, nearly all
     lines differ, and there is at most a third column, or these two are called source and target.
     """
-    columns = columns_of(view)[:_MOST_OF_EDGES]
+    columns = columns_of(view)[:_N_EDGE_COLUMNS]
     # Gephi writes more columns, and calls these two as they are.
     few = len(columns) < 4 or all(whole(x.header) in _OF_EDGES for x in columns[:2])
     if not (few and columns[0].is_whole and columns[1].is_whole):

@@ -19,13 +19,16 @@ import scipy.io
 import scipy.sparse
 
 from dmac._types import Matrix
-from dmac.data.named_views import NamedView, counts, natural, stem
+from dmac.data.names import NamedView, natural, stem
 from dmac.data.safe_files import loadmat, open_hdf5
+from dmac.data.vocabulary import counts
 
-# So many structures stand in each other.
-_DEEP = 8
+#: Endings of files of cells.
+CELLS = (".h5ad", ".h5mu")
+# Structures that may stand in each other.
+_MAX_DEPTH = 8
 # More rows without an entry are no samples: a file of few bytes would fill the memory with them.
-_EMPTY = 10**8
+_MAX_EMPTY_ROWS = 10**8
 
 
 def read_mat(file: Path) -> list[NamedView]:
@@ -118,7 +121,9 @@ def _of_cell_ranger(matrix: h5py.Group) -> list[NamedView]:
 
 def by_type(counts: Matrix, names: Any, types: Any, samples: Any) -> list[NamedView]:
     """Columns of a matrix as a view for each type of feature, in the order in which they come."""
-    types, names, samples = np.asarray(types, str), np.asarray(names, str), list(map(str, samples))
+    types = np.asarray(types, str)
+    names = np.asarray(names, str)
+    samples = list(map(str, samples))
     return [
         NamedView(counts[:, types == kind], kind, samples, names[types == kind].tolist())
         for kind in dict.fromkeys(types.tolist())
@@ -148,7 +153,7 @@ def _flat(
         inside = {f".{name}": content(x) for name, x in inside.items()}
     if not isinstance(inside, dict):
         yield NamedView(inside, key)
-    elif depth <= _DEEP:
+    elif depth <= _MAX_DEPTH:
         for name, x in inside.items():
             yield from _flat(key + name, x, content, depth + 1)
 
@@ -157,7 +162,7 @@ def _check_indices(matrix: Matrix) -> Matrix:
     """The sparse matrix itself, once its indices are known to point inside it."""
     if (np.diff(matrix.indptr) < 0).any():  # SciPy looks at this only where there are entries
         raise ValueError("a sparse matrix has column starts that decrease")
-    if matrix.shape[0] > matrix.nnz + _EMPTY:
+    if matrix.shape[0] > matrix.nnz + _MAX_EMPTY_ROWS:
         raise ValueError(f"a sparse matrix has {matrix.shape[0]} rows, and {matrix.nnz} entries")
     matrix.check_format(full_check=True)
     return matrix
@@ -214,7 +219,8 @@ def read_cells(file: Path) -> list[NamedView]:
     ``X`` of several types of features is a view for each (``var["feature_types"]``). The others are
     called ``obsm.name``, ``layers.name``, ``raw`` and ``obs.name``.
     """
-    cells, items = open_cells(file), []
+    cells = open_cells(file)
+    items = []
     modalities = getattr(cells, "mod", {"": cells})
     for key, modality in modalities.items():
         prefix = f"{key}:" if key else ""
@@ -223,16 +229,12 @@ def read_cells(file: Path) -> list[NamedView]:
             items += by_type(modality.X[:], modality.var_names, types, modality.obs_names)
         elif modality.X is not None:
             items.append(_view(modality.X, key or "X", modality, modality.var_names))
-        items += [
-            _view(x, f"{prefix}obsm.{name}", modality, getattr(x, "columns", None))
-            for name, x in modality.obsm.items()
+        tables = [
+            *((f"obsm.{y}", x, getattr(x, "columns", None)) for y, x in modality.obsm.items()),
+            *((f"layers.{y}", x, modality.var_names) for y, x in modality.layers.items()),
+            *(("raw", x.X, x.var_names) for x in [modality.raw] if x is not None),
         ]
-        items += [
-            _view(x, f"{prefix}layers.{name}", modality, modality.var_names)
-            for name, x in modality.layers.items()
-        ]
-        if modality.raw is not None:
-            items.append(_view(modality.raw.X, f"{prefix}raw", modality, modality.raw.var_names))
+        items += [_view(x, prefix + name, modality, features) for name, x, features in tables]
         items += _columns(modality.obs, prefix or "obs.")
     return items + (_columns(cells.obs, "obs.") if "" not in modalities else [])
 

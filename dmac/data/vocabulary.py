@@ -1,4 +1,4 @@
-"""What names say of classes and samples, what cells of tables say, and columns of words."""
+"""Word lists and patterns that recognise class columns, sample names and formats of cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from dmac._types import Array, Flags, Floats
-from dmac.data.named_views import counts
 
 #: Names of classes that are taken before others.
 LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
@@ -110,9 +109,10 @@ _LINES = {
 }
 # Signs that may part the cells of a text, beside those that are tried.
 _SIGNS = ":^~/ "
-# The column that was taken for names, and so many are tried for the other half of a name.
+# Placeholder for the column taken as sample names.
 _FIRST_COLUMN = "frame.columns[0]"
-_TRIED = 20
+# Columns tried as the second half of a key, at most.
+_MAX_HALVES = 20
 
 
 def words(name: str) -> list[str]:
@@ -141,7 +141,7 @@ def says_features(name: str) -> bool:
     return bool(last) and last[0].removesuffix("s") in _FEATURES
 
 
-def ends(name: str) -> set[str]:
+def last_words(name: str) -> set[str]:
     """The last word of a name, and the last two in one; none of one or two letters."""
     parts = words(bare(name))
     return {word for word in (*parts[-1:], "".join(parts[-2:])) if len(word) > 2}
@@ -149,14 +149,13 @@ def ends(name: str) -> set[str]:
 
 def says_classes(name: str, among: set[str] = CLASSES) -> bool:
     """Whether a lone vector has such a name, or one that ends with it: BRCA_subtype."""
-    return (
-        whole(bare(name)) in among or bool(ends(name) & among) or "labels" in words(bare(name))[:1]
-    )
+    says = whole(bare(name)) in among or last_words(name) & among
+    return bool(says) or "labels" in words(bare(name))[:1]
 
 
 def says_known(name: str) -> bool:
     """Whether a table has the name of what is known of samples: target, but not target_genes."""
-    return whole(bare(name)) in KNOWN or bool(ends(name) & _ABOUT_SAMPLES)
+    return whole(bare(name)) in KNOWN or bool(last_words(name) & _ABOUT_SAMPLES)
 
 
 def says_samples(header: str, j: int = 1) -> bool:
@@ -171,6 +170,14 @@ def says_samples(header: str, j: int = 1) -> bool:
 def only_counts(header: str) -> bool:
     """Whether a header says no more of numbers than that they count rows: Unnamed: 0, Nr."""
     return not header or bool(_COUNTING & set(words(header)[-1:]))
+
+
+def counts(names: Sequence[Any]) -> bool:
+    """Whether names only count rows: 0, 1, 2, ... or 1, 2, 3, ..., as numbers or as text."""
+    start = str(names[0]) if len(names) else ""
+    return start in ("0", "1") and all(
+        str(name) == str(i) for i, name in enumerate(names, int(start))
+    )
 
 
 def no_samples(names: Sequence[Any]) -> list[str]:
@@ -215,7 +222,8 @@ class Column:
     """
 
     def __init__(self, cells: Any, header: str = "") -> None:
-        self.cells, self.header = np.asarray(cells).ravel(), header
+        self.cells = np.asarray(cells).ravel()
+        self.header = header
 
     @cached_property
     def parsed(self) -> tuple[Floats, Flags]:
@@ -225,7 +233,8 @@ class Column:
     @cached_property
     def text(self) -> list[str]:
         """Its cells as text; whole numbers that are written with a point without it."""
-        text, x = as_text(self.cells), self.parsed[0]
+        text = as_text(self.cells)
+        x = self.parsed[0]
         return as_text(x) if "." in "".join(text[:1]) and (x % 1 == 0).all() else text
 
     @property
@@ -312,7 +321,8 @@ def mending(columns: Sequence[Column], text: Sequence[Column], samples: list[str
     table = {x.header: x.text for x in columns}
     words = kinds.get("categories", [])
     if samples and len(set(samples)) < len(samples):  # which are no names then
-        table, words = {_FIRST_COLUMN: samples} | table, [_FIRST_COLUMN, *words]
+        table = {_FIRST_COLUMN: samples} | table
+        words = [_FIRST_COLUMN, *words]
     return _of_keys(table, words) or "; ".join(
         line_for(kind, names) for kind, names in kinds.items()
     )
@@ -324,7 +334,7 @@ def _of_keys(table: dict[str, list[str]], words: list[str]) -> str:
     varying = [name for name, cells in table.items() if len(set(cells)) > 1]
     counted = [name for name in varying if all(map(str.isdecimal, table[name]))]
     keys = [name for name in (*words, *counted) if name in varying and repeats[name]]
-    for a, b in product([name for name in words if name in varying], keys[:_TRIED]):
+    for a, b in product([name for name in words if name in varying], keys[:_MAX_HALVES]):
         if len(set(zip(table[a], table[b]))) < len(table[a]):
             continue
         (value, *more) = [name for name in varying if name not in keys] or keys[-1:]

@@ -19,6 +19,7 @@ from dmac._types import Array, Floats, Matrix
 from dmac.data.checks import check_views
 from dmac.data.linalg import (
     as_dense,
+    centred_product,
     leading_directions,
     scale_rows,
     signed,
@@ -259,11 +260,7 @@ class Whitening:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
         if not hasattr(self, "components_"):
             raise NotFittedError("this Whitening is not fitted: call fit first")
-        if scipy.sparse.issparse(x):
-            projected = x @ self.components_.T - self.components_ @ self.mean_
-        else:
-            projected = (x - self.mean_) @ self.components_.T
-        return projected / self.scale_
+        return centred_product(x, self.mean_, self.components_.T) / self.scale_
 
     def fit_transform(self, x: Matrix) -> Floats:
         """Find the components of ``x`` and whiten ``x``."""

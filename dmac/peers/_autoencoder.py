@@ -1,6 +1,7 @@
 """What DealMVC and GCFAggMVC share: scaling, auto-encoders, and training in mini-batches."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -12,31 +13,7 @@ from dmac._parameters import NON_NEGATIVE, WIDTHS, at_least, choice, one_of
 from dmac.compute.device import resolve_device
 from dmac.compute.layers import dense_layer
 from dmac.peers._training import adam, torch_generator, train
-from dmac.peers.base import Peer, dense, on_device, parameters
-
-
-class MinMax:
-    """Every feature to [0, 1] by its range over the samples that were fitted.
-
-    A constant feature becomes 0.
-
-    Attributes
-    ----------
-    low, width : numpy.ndarray of shape (d,)
-        The range, halved so that it is finite for every finite feature.
-    """
-
-    def fit(self, x):
-        """(n, d) array or sparse matrix. Returns self."""
-        x = dense(x)
-        self.low = x.min(0) / 2
-        width = x.max(0) / 2 - self.low
-        self.width = np.where(width > 0, width, 1.0)
-        return self
-
-    def transform(self, x):
-        """(n, d) array or sparse matrix -> (n, d) array, float32."""
-        return ((dense(x) / 2 - self.low) / self.width).astype(np.float32)
+from dmac.peers.base import TrainedPeer, dense, parameters, unit_range
 
 
 def scaled_views(views, device, scale="range"):
@@ -47,13 +24,13 @@ def scaled_views(views, device, scale="range"):
     views : list of arrays or sparse matrices of shape (n, d_v)
     device : torch.device
     scale : {"range", "standard"}
-        By `MinMax`, or then to mean 0 and variance 1, a constant feature to 0.
+        To [0, 1] by its range, or then to mean 0 and variance 1. A constant one becomes 0.
 
     Returns
     -------
     list of torch.Tensor of shape (n, d_v)
     """
-    scaled = (MinMax().fit(x).transform(x) for x in views)
+    scaled = (unit_range(dense(x)).astype(np.float32) for x in views)
     if scale == "standard":  # After the range, so that no square is too large.
         scaled = (
             StandardScaler().fit_transform(x.astype(float)).astype(np.float32) for x in scaled
@@ -64,7 +41,7 @@ def scaled_views(views, device, scale="range"):
 def perceptron(widths, generator):
     """Linear layers of the given widths, ReLU between them and a linear end."""
     layers = []
-    for n_in, n_out in zip(widths, widths[1:]):
+    for n_in, n_out in pairwise(widths):
         layers += [dense_layer(n_in, n_out, generator), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
@@ -121,31 +98,6 @@ def even_batches(n, batch_size):
     return torch.arange(n).tensor_split(math.ceil(n / batch_size))
 
 
-def reconstruct(autoencoders, views, epochs, batch_size, optimizer, generator, history):
-    r"""Train every view's auto-encoder on :math:`\sum_v \mathrm{MSE}(X^v, \hat X^v)`.
-
-    Parameters
-    ----------
-    autoencoders : sequence of v AutoEncoder
-    views : list of v tensors of shape (n, d_v)
-    epochs, batch_size : int
-    optimizer : torch.optim.Optimizer
-    generator : torch.Generator
-        On the CPU; draws the batches.
-    history : list
-        Gets one ``EpochRecord`` an epoch.
-    """
-
-    def loss(rows):
-        batch = [x[rows.to(x.device)] for x in views]
-        return sum(F.mse_loss(net(x)[1], x) for net, x in zip(autoencoders, batch))
-
-    def batches():
-        return shuffled_batches(len(views[0]), batch_size, generator)
-
-    train(loss, optimizer, epochs, "reconstruction", history, batches)
-
-
 def layer_bytes(batch, *layers):
     """Bytes of linear layers (n_in, n_out) with Adam's two moments, on a batch of samples.
 
@@ -160,16 +112,18 @@ def autoencoder_bytes(n_samples, n_features, widths, batch_size):
     """Bytes of the scaled views, one of them in float64 while it is scaled, and the networks."""
     total = 4 * n_samples * sum(n_features) + 24 * n_samples * max(n_features)
     for d in n_features:
-        chain = (d, *widths)
-        pairs = list(zip(chain, chain[1:]))
+        pairs = list(pairwise((d, *widths)))
         mirrored = [(b, a) for a, b in pairs]
         total += layer_bytes(min(batch_size, n_samples), *pairs, *mirrored)
     return total
 
 
 @parameters
-class AutoencoderPeer(Peer):
-    """A system of one auto-encoder a view, trained by `reconstruct`, then by its own ``_loss``."""
+class AutoencoderPeer(TrainedPeer):
+    r"""A system of one auto-encoder a view.
+
+    They are trained on :math:`\sum_v \mathrm{MSE}(X^v, \hat X^v)`, then on the system's ``_loss``.
+    """
 
     widths: tuple = choice(
         (500, 500, 2000, 512), WIDTHS, "Of the encoders' layers; the decoders mirror them."
@@ -184,31 +138,48 @@ class AutoencoderPeer(Peer):
         one_of("range", "standard"),
         "Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.",
     )
-    device: str = on_device()
 
     def _work(self, n_samples, n_features):
         """Encoders and decoders forward."""
-        chains = [(d, *self.widths) for d in n_features]
-        return 2 * n_samples * sum(a * b for chain in chains for a, b in zip(chain, chain[1:]))
+        layers = [layer for d in n_features for layer in pairwise((d, *self.widths))]
+        return 2 * n_samples * sum(a * b for a, b in layers)
 
     def _trained(self, network, views, generator, stage, epochs):
         """The two trainings: network, scaled views, optimizer, history.
 
         ``network`` is its class, of the widths of the views, of this system, and of the generator
-        of its weights. ``_loss(network, batch, draws)`` is what the second training descends.
+        of its weights. The second training descends ``_loss(network, codes, error, draws)``, of the
+        codes of a batch and of the error of their reconstruction.
         """
-        device, draws, history = resolve_device(self.device), torch_generator(generator), []
+        device = resolve_device(self.device)
+        draws = torch_generator(generator)
+        history = []
         network = network([x.shape[1] for x in views], self, draws).to(device)
         views = scaled_views(views, device, self.scale)
-        optimizer, b = adam(network.parameters(), self.lr), self.batch_size
-        before = self.pretrain_epochs
-        reconstruct(network.autoencoders, views, before, b, optimizer, draws, history)
+        optimizer = adam(network.parameters(), self.lr)
 
-        def loss(rows):
-            return self._loss(network, [x[rows.to(device)] for x in views], draws)
+        def coded(rows):
+            batch = [x[rows.to(device)] for x in views]
+            codes, images = zip(*(net(x) for net, x in zip(network.autoencoders, batch)))
+            return codes, sum(F.mse_loss(image, x) for image, x in zip(images, batch))
 
         def batches():
-            return shuffled_batches(len(views[0]), b, draws)
+            return shuffled_batches(len(views[0]), self.batch_size, draws)
 
-        train(loss, optimizer, epochs, stage, history, batches)
+        train(
+            lambda rows: coded(rows)[1],
+            optimizer,
+            self.pretrain_epochs,
+            "reconstruction",
+            history,
+            batches,
+        )
+        train(
+            lambda rows: self._loss(network, *coded(rows), draws),
+            optimizer,
+            epochs,
+            stage,
+            history,
+            batches,
+        )
         return network, views, optimizer, history

@@ -4,19 +4,23 @@ The book's chapter on the field uses them in three of the systems that it compar
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import scipy.sparse
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from dmac._parameters import NON_NEGATIVE, WIDTHS, at_least, choice
-from dmac.compute.layers import SparseView, dense_layer, product, view_tensor
+from dmac.compute.device import resolve_device
+from dmac.compute.layers import SparseView, product, view_tensor
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._autoencoder import perceptron
 from dmac.peers._graphs import mutual_graph, nearest_neighbors, normalized
 from dmac.peers._training import train
-from dmac.peers.base import Peer, on_device, parameters
+from dmac.peers.base import TrainedPeer, parameters
 
 # Numbers in a block of rows of an n x n matrix that is never held whole.
 _BLOCK = 2**22
@@ -54,10 +58,10 @@ class GraphEncoder(nn.Module):
 
     def __init__(self, dims, generator):
         super().__init__()
-        self.weights = nn.ParameterList()
-        for n_in, n_out in zip(dims, dims[1:]):
-            weight = torch.empty(n_in, n_out)
-            self.weights.append(nn.init.xavier_uniform_(weight, generator=generator))
+        self.weights = nn.ParameterList(
+            nn.init.xavier_uniform_(torch.empty(shape), generator=generator)
+            for shape in pairwise(dims)
+        )
 
     def encode(self, operator, x):
         """(n, d) -> (n, last width), with the graph as a function (n, d') -> (n, d').
@@ -74,7 +78,7 @@ class GraphEncoder(nn.Module):
 
 
 class GraphAutoencoder(GraphEncoder):
-    """A graph encoder with a decoder of the same widths, back to front, without a graph.
+    """A graph encoder, and ``decode``, layers of the same widths back to front, without a graph.
 
     Parameters
     ----------
@@ -86,16 +90,7 @@ class GraphAutoencoder(GraphEncoder):
 
     def __init__(self, dims, generator):
         super().__init__(dims, generator)
-        back = dims[::-1]
-        self.layers = nn.ModuleList(
-            dense_layer(n_in, n_out, generator) for n_in, n_out in zip(back, back[1:])
-        )
-
-    def decode(self, z):
-        """(n, last width) -> (n, first width); ReLU between the layers, the last one linear."""
-        for layer in self.layers[:-1]:
-            z = F.relu(layer(z))
-        return self.layers[-1](z)
+        self.decode = perceptron(dims[::-1], generator)
 
 
 class Links:
@@ -110,23 +105,22 @@ class Links:
 
     def __init__(self, graphs, device):
         self.n = graphs[0].shape[0]
+        loops = torch.arange(self.n).expand(2, -1)
         parts = []
-        for number, graph in enumerate(graphs):
-            graph = graph.tocoo()
-            off = graph.row != graph.col
-            rows, columns = torch.as_tensor(graph.row[off]), torch.as_tensor(graph.col[off])
-            loops = torch.arange(self.n)
-            rows, columns = torch.cat([rows, loops]), torch.cat([columns, loops])
-            parts.append(torch.stack([rows, columns, torch.full_like(rows, number)]))
+        for graph in graphs:
+            ends = torch.as_tensor(np.stack(graph.nonzero()))
+            parts.append(torch.cat([ends[:, ends[0] != ends[1]], loops], 1))
         self.counts = torch.tensor([part.shape[1] for part in parts], dtype=torch.float64)
-        edges = torch.cat(parts, 1).long()
+        number = torch.arange(len(parts)).repeat_interleave(self.counts.long())
+        edges = torch.cat([torch.cat(parts, 1), number[None]])
         edges = edges[:, torch.argsort(edges[0], stable=True)]
         self.starts = torch.searchsorted(edges[0].contiguous(), torch.arange(self.n + 1)).tolist()
         self.rows, self.columns, self.number = edges.to(device)
 
     def balance(self, weights):
         """The weight of an edge against that of a gap, and the factor of the mean, as numbers."""
-        total, edges = self.n**2, float(self.counts @ weights.detach().double().cpu())
+        total = self.n**2
+        edges = float(self.counts @ weights.detach().double().cpu())
         gaps = max(total - edges, 0.0)
         return gaps / edges, total / (2 * max(gaps, 1.0))
 
@@ -139,7 +133,8 @@ class _LinkLoss(torch.autograd.Function):
         ratio, _ = links.balance(weights)
         n = links.n
         size = max(1, _BLOCK // n)
-        loss, gradient = 0.0, torch.empty_like(z)
+        loss = 0.0
+        gradient = torch.empty_like(z)
         for start in range(0, n, size):
             stop = min(start + size, n)
             edges = slice(links.starts[start], links.starts[stop])
@@ -216,7 +211,8 @@ def student_t(z, centers):
     torch.Tensor of shape (n, c)
     """
     shift = centers.detach().mean(0)  # changes no distance, and keeps the digits
-    z, centers = z - shift, centers - shift
+    z = z - shift
+    centers = centers - shift
     products = z @ centers.T
     d2 = (z.square().sum(1, keepdim=True) - 2 * products + centers.square().sum(1)).clamp_min(0)
     q = 1 / (1 + d2)
@@ -245,45 +241,46 @@ def rmsprop(parameters, lr, decay):
     return torch.optim.RMSprop(parameters, lr=lr, momentum=0.9, weight_decay=decay)
 
 
-def pretrain(
-    model, x, operator, links, weight, optimizer, epochs, stage, history, stop=None, scale=1
-):
+class GraphView(NamedTuple):
+    """A view's auto-encoder, unit rows, and graph, as a matrix and as convolutions need it."""
+
+    model: GraphAutoencoder
+    x: torch.Tensor | SparseView
+    graph: scipy.sparse.csr_matrix
+    operator: Callable
+    links: Links
+
+    def encode(self):
+        """The embedding of its rows: (n, last width)."""
+        return self.model.encode(self.operator, self.x)
+
+
+def pretrain(view, weight, optimizer, epochs, stage, history, stop=None, scale=1):
     r"""Train a graph auto-encoder: mean squared error + ``weight`` times ``balanced_link_loss``.
 
     Parameters
     ----------
-    model : GraphAutoencoder
-    x : torch.Tensor or SparseView of shape (n, d)
-    operator : callable
-    links : Links
+    view : GraphView
     weight : float
     optimizer : torch.optim.Optimizer
     epochs, stage, history, stop
         As in ``train``.
     scale : float
         Factor of the whole loss.
-
-    Returns
-    -------
-    torch.Tensor of shape (n, last width)
-        The embedding after training, without gradient.
     """
-
-    target = filled(x)
+    target = filled(view.x)
 
     def loss(epoch):
-        z = model.encode(operator, x)
-        error = F.mse_loss(model.decode(z), target)
-        return scale * (error + weight * balanced_link_loss(z, links))
+        z = view.encode()
+        error = F.mse_loss(view.model.decode(z), target)
+        return scale * (error + weight * balanced_link_loss(z, view.links))
 
     train(loss, optimizer, epochs, stage, history, stop=stop)
-    with torch.no_grad():
-        return model.encode(operator, x)
 
 
 def convolution_bytes(n_samples, dims):
     """Bytes of a ``GraphAutoencoder`` in training: weights, two moments, activations, gradients."""
-    weights = 2 * sum(a * b for a, b in zip(dims, dims[1:]))
+    weights = 2 * sum(a * b for a, b in pairwise(dims))
     return 4 * (4 * weights + 6 * n_samples * sum(dims))
 
 
@@ -297,18 +294,8 @@ def link_bytes(n_samples):
     return 4 * 8 * max(min(_BLOCK, n_samples**2), n_samples)
 
 
-class GraphView(NamedTuple):
-    """A view's auto-encoder, unit rows, and graph, as a matrix and as convolutions need it."""
-
-    model: GraphAutoencoder
-    x: torch.Tensor | SparseView
-    graph: scipy.sparse.csr_matrix
-    operator: Callable
-    links: Links
-
-
 @parameters
-class GraphAutoencoderPeer(Peer):
+class GraphAutoencoderPeer(TrainedPeer):
     """A system of one graph auto-encoder a view, trained alone first, and then with all others.
 
     A subclass has ``n_neighbors``, ``lambda0``, ``pretrain_epochs``, ``epochs``, ``refresh`` and
@@ -319,7 +306,6 @@ class GraphAutoencoderPeer(Peer):
     hidden: tuple = choice((512, 2048, 256), WIDTHS, "Of the views' encoders.")
     pretrain_decay: float = choice(1e-6, NON_NEGATIVE, "Weight decay of pre-training.")
     weight_decay: float = choice(1e-5, NON_NEGATIVE, "Weight decay of the last stage.")
-    device: str = on_device()
 
     def _work(self, n_samples, n_features):
         return n_samples * sum(n_features) * self.hidden[0]
@@ -335,23 +321,36 @@ class GraphAutoencoderPeer(Peer):
         """Learning rate, ``stop`` and ``scale`` of `pretrain` for a view of this width."""
         raise NotImplementedError
 
-    def _pretrain(self, view, stage, history):
-        lr, stop, scale = self._pretraining(view.x.shape[1])
-        optimizer = rmsprop(view.model.parameters(), lr, self.pretrain_decay)
-        training = optimizer, self.pretrain_epochs, stage, history, stop, scale
-        return pretrain(view.model, view.x, view.operator, view.links, self.lambda0, *training)
+    def _pretrained(self, x, n_neighbors, widths, stage, draws, history):
+        """Rows (n, d) with their graph, and an auto-encoder that is trained."""
+        device = resolve_device(self.device)
+        graph = mutual_graph(nearest_neighbors(x, n_neighbors), self.min_common)
+        model = GraphAutoencoder([x.shape[1], *widths], draws).to(device)
+        x = view_tensor(x, torch.float32, device)
+        view = GraphView(model, x, graph, graph_operator(graph, device), Links([graph], device))
+        lr, stop, scale = self._pretraining(x.shape[1])
+        optimizer = rmsprop(model.parameters(), lr, self.pretrain_decay)
+        pretrain(
+            view,
+            self.lambda0,
+            optimizer,
+            self.pretrain_epochs,
+            stage,
+            history,
+            stop,
+            scale,
+        )
+        return view
 
-    def _pretrained(self, views, device, draws, history):
-        """The views, and their embeddings: two lists."""
-        prepared, hs = [], []
-        for a, x in enumerate(views, 1):
-            x = RowNormalizer().fit_transform(x)
-            graph = mutual_graph(nearest_neighbors(x, self.n_neighbors), self.min_common)
-            model = GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device)
-            x, links = view_tensor(x, torch.float32, device), Links([graph], device)
-            prepared.append(GraphView(model, x, graph, graph_operator(graph, device), links))
-            hs.append(self._pretrain(prepared[-1], f"view {a}", history))
-        return prepared, hs
+    def _pretrained_views(self, views, draws, history):
+        """`_pretrained` of the unit rows of every view, and their embeddings: two lists."""
+        rows = [RowNormalizer().fit_transform(x) for x in views]
+        views = [
+            self._pretrained(x, self.n_neighbors, self.hidden, f"view {a}", draws, history)
+            for a, x in enumerate(rows, 1)
+        ]
+        with torch.no_grad():
+            return views, [view.encode() for view in views]
 
     def _cluster(self, forward, centers, weights, loss, stage, history, settled=None):
         """The last stage, in which assignments train with all else: Z, q, and what comes with Z.
@@ -371,7 +370,8 @@ class GraphAutoencoderPeer(Peer):
         settled : callable, optional
             The labels at every new target -> whether this is the end.
         """
-        centers, target = nn.Parameter(centers), None
+        centers = nn.Parameter(centers)
+        target = None
 
         def with_target(epoch):
             nonlocal target

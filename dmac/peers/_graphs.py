@@ -39,11 +39,12 @@ def nearest_neighbors(x, n_neighbors, metric="euclidean"):
     )
 
 
-def directed_graph(neighbors):
-    """Neighbours (n, k) as a 0-1 matrix (n, n), CSR: row i has ones at the neighbours of i."""
+def directed_graph(neighbors, weights=None):
+    """Neighbours (n, k) as CSR (n, n): row i has their weights (n, k), or ones, at those of i."""
     n, k = neighbors.shape
+    weights = np.ones(n * k) if weights is None else weights.ravel()
     indptr = np.arange(0, n * k + 1, k)
-    return scipy.sparse.csr_matrix((np.ones(n * k), neighbors.ravel(), indptr), shape=(n, n))
+    return scipy.sparse.csr_matrix((weights, neighbors.ravel(), indptr), shape=(n, n))
 
 
 def mutual_graph(neighbors, min_common=2):

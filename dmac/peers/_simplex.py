@@ -105,7 +105,9 @@ def solve_rows(hessian, linear, start=None, tol=1e-6, max_iter=5000):
     rounding = 8 * np.finfo(float).eps * (np.abs(hessian).max() + np.abs(linear).max(1))
     scale = np.maximum(scale, np.maximum(rounding / tol, np.finfo(float).tiny))
     lipschitz = max(np.linalg.eigvalsh(inner)[-1], rounding.max(), np.finfo(float).tiny)
-    z, gap, iterations = np.empty((n, m)), np.empty(n), 0
+    z = np.empty((n, m))
+    gap = np.empty(n)
+    iterations = 0
     for first in range(0, n, _BLOCK):
         rows = slice(first, first + _BLOCK)
         begin = np.full(linear[rows].shape, 1 / m) if start is None else start[rows]
@@ -118,19 +120,26 @@ def solve_rows(hessian, linear, start=None, tol=1e-6, max_iter=5000):
 
 def _solve_block(hessian, linear, start, lipschitz, target, max_iter):
     """The rows of one block: their solutions, their gaps, and the iterations taken."""
-    out, gaps, left = start.copy(), np.empty(len(start)), np.arange(len(start))
-    z, slope = start, start @ hessian + linear
+    out = start.copy()
+    gaps = np.empty(len(start))
+    left = np.arange(len(start))
+    z = start
+    slope = start @ hessian + linear
     # The point that the next step is taken from, the slope there, and t, which sets the momentum.
-    ahead, ahead_slope, t = z, slope, np.ones((len(z), 1))
+    ahead = z
+    ahead_slope = slope
+    t = np.ones((len(z), 1))
     for iteration in range(max_iter + 1):
         gap = (slope * z).sum(1) - slope.min(1)
         done = gap <= target[left]
         if done.all() or iteration == max_iter:
             break
         if done.mean() > 0.1:
-            out[left[done]], gaps[left[done]] = z[done], gap[done]
-            left, linear = left[~done], linear[~done]
-            z, slope, ahead, ahead_slope, t = (a[~done] for a in (z, slope, ahead, ahead_slope, t))
+            out[left[done]] = z[done]
+            gaps[left[done]] = gap[done]
+            left, linear, z, slope, ahead, ahead_slope, t = (
+                rows[~done] for rows in (left, linear, z, slope, ahead, ahead_slope, t)
+            )
         new = project_rows(ahead - ahead_slope / lipschitz)
         new_slope = new @ hessian + linear
         step = new - z
@@ -139,7 +148,11 @@ def _solve_block(hessian, linear, start, lipschitz, target, max_iter):
         new_t = (1 + np.sqrt(1 + 4 * t**2)) / 2
         momentum = np.where(uphill, 0.0, (t - 1) / new_t)
         # The slope is affine: that of the extrapolated point needs no product of its own.
-        ahead, ahead_slope = new + momentum * step, new_slope + momentum * (new_slope - slope)
-        z, slope, t = new, new_slope, new_t
-    out[left], gaps[left] = z, gap
+        ahead = new + momentum * step
+        ahead_slope = new_slope + momentum * (new_slope - slope)
+        z = new
+        slope = new_slope
+        t = new_t
+    out[left] = z
+    gaps[left] = gap
     return out, np.maximum(gaps, 0), iteration

@@ -46,7 +46,8 @@ def leading_singular_vectors(graph, k):
     gram = gram.toarray() if scipy.sparse.issparse(gram) else gram
     few = min(k, m)
     squares, vectors = scipy.linalg.eigh(gram, subset_by_index=[m - few, m - 1])
-    s, v = np.zeros(k), np.zeros((m, k))
+    s = np.zeros(k)
+    v = np.zeros((m, k))
     s[:few] = np.sqrt(np.maximum(squares[::-1], 0))
     v[:, :few] = vectors[:, ::-1]
     kept = s > 1e-7 * s[0]
@@ -76,14 +77,17 @@ def bipartite_embedding(graph, k):
     distances : numpy.ndarray of shape (n, m)
         :math:`\|u_i / \sqrt{d_i} - v_j / \sqrt{d_j}\|^2`.
     """
-    left, right = _inverse_roots(graph.sum(1)), _inverse_roots(graph.sum(0))
+    left = _inverse_roots(graph.sum(1))
+    right = _inverse_roots(graph.sum(0))
     if scipy.sparse.issparse(graph):
         scaled = scipy.sparse.diags_array(left) @ graph @ scipy.sparse.diags_array(right)
     else:
         scaled = left[:, None] * graph * right
     u, s, v = leading_singular_vectors(scaled, k + 1)
-    u, v = np.sqrt(0.5) * u[:, :k], np.sqrt(0.5) * v[:, :k] * (s[:k] > 0)
-    a, b = left[:, None] * u, right[:, None] * v
+    u = np.sqrt(0.5) * u[:, :k]
+    v = np.sqrt(0.5) * v[:, :k] * (s[:k] > 0)
+    a = left[:, None] * u
+    b = right[:, None] * v
     distances = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
     return u, v, s, np.maximum(distances, 0)
 

@@ -79,7 +79,8 @@ def train(loss, optimizer, epochs, stage, history, batches=None, full_batch=Fals
         If the loss is not finite.
     """
     for epoch in range(epochs):
-        start, total = time.perf_counter(), 0.0
+        start = time.perf_counter()
+        total = 0.0
         steps = [epoch] if batches is None else batches()
         sizes = [1] if batches is None else [len(rows) for rows in steps]
         optimizer.zero_grad()

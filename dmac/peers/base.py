@@ -10,7 +10,15 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from dmac._parameters import NON_NEGATIVE, Range, at_least, check_ranges, choice, documented
+from dmac._parameters import (
+    NON_NEGATIVE,
+    Range,
+    at_least,
+    check_ranges,
+    choice,
+    documented,
+    or_none,
+)
 from dmac.compute.threads import threads_for
 from dmac.data.checks import as_views, check_no_views, check_seed
 from dmac.data.names import column_names
@@ -29,11 +37,6 @@ def parameters(cls):
     A parameter is ``name: type = choice(default, range, doc)``. `Peer.fit` checks the ranges.
     """
     return documented(dataclass(eq=False, repr=False, kw_only=True)(cls), "Parameters")
-
-
-def on_device():
-    """The parameter of a system that PyTorch trains."""
-    return choice("auto", _DEVICE, '"auto" takes a GPU where there is one.')
 
 
 @dataclass
@@ -180,7 +183,8 @@ class Peer(ClusterMixin, BaseEstimator):
         with threads_for(self._work(n, widths)):
             outcome = self._solve([x[order] for x in views], generator)
         self.labels_ = np.asarray(outcome.labels)[back].astype(np.int64)
-        self.history_, self.n_features_ = outcome.history, widths
+        self.history_ = outcome.history
+        self.n_features_ = widths
         for name in ("feature_names_in_", "embedding_", "graph_"):  # of an earlier fit
             vars(self).pop(name, None)
         names = column_names(checked)
@@ -202,15 +206,52 @@ class Peer(ClusterMixin, BaseEstimator):
         return self.fit(views, y).labels_
 
 
+@parameters
+class TrainedPeer(Peer):
+    """A system that PyTorch trains."""
+
+    device: str = choice("auto", _DEVICE, '"auto" takes a GPU where there is one.')
+
+
+@parameters
+class AnchorPeer(Peer):
+    """A system whose graphs lead from samples to anchors."""
+
+    n_anchors: int | None = choice(
+        None,
+        or_none(at_least(2)),
+        "m, from c to n; None is 100, or c if that is more, but at most n.",
+    )
+
+    def _check(self, n_samples):
+        m = self.n_anchors
+        if m is not None and not self.n_clusters <= m <= n_samples:
+            raise ValueError(
+                f"n_anchors is {m}, it must be from n_clusters = {self.n_clusters} to the number "
+                f"of samples, {n_samples}"
+            )
+
+    def _anchors(self, n):
+        """m for n samples."""
+        return min(n, max(100, self.n_clusters)) if self.n_anchors is None else self.n_anchors
+
+
 def dense(x):
     """A view as an array."""
     return x.toarray() if scipy.sparse.issparse(x) else x
 
 
-def check_anchors(model, n):
-    """Refuse a number of anchors that is not from ``n_clusters`` to the number of samples."""
-    m, c = model.n_anchors, model.n_clusters
-    if m is not None and not c <= m <= n:
-        raise ValueError(
-            f"n_anchors is {m}, it must be from n_clusters = {c} to the number of samples, {n}"
-        )
+def unit_range(x, constant=0.0):
+    """Every feature of (n, d) scaled to [0, 1] by its range; a constant one becomes ``constant``.
+
+    Numbers are halved first, so that no range overflows.
+    """
+    low = x.min(0) / 2
+    width = x.max(0) / 2 - low
+    return np.where(width > 0, (x / 2 - low) / np.where(width > 0, width, 1), constant)
+
+
+def within_one(x, axis):
+    """Divided by the largest size of an entry along an axis, so that no square overflows."""
+    size = np.abs(x).max(axis, keepdims=True)
+    return x / np.where(size > 0, size, 1)

@@ -3,6 +3,8 @@
 The book's chapter on the field introduces it.
 """
 
+from contextlib import suppress
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -15,6 +17,7 @@ from dmac._parameters import BELOW_ONE, NON_NEGATIVE, WIDTHS, at_least, choice, 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import SparseView, dense_layer, linear, store_by_columns, view_tensor
+from dmac.peers._autoencoder import perceptron
 from dmac.peers._gcn import (
     GraphEncoder,
     Links,
@@ -26,7 +29,7 @@ from dmac.peers._gcn import (
 )
 from dmac.peers._graphs import METRICS, directed_graph, nearest_neighbors
 from dmac.peers._training import adam, dropout, torch_generator, train
-from dmac.peers.base import Outcome, Peer, on_device, parameters
+from dmac.peers.base import Outcome, TrainedPeer, parameters
 
 # An entry of the fused graph above this is an edge.
 _EDGE = 0.4
@@ -134,11 +137,9 @@ def leading_vectors(operator, n_vectors):
         rng = np.random.default_rng(0)
         kept = max(2 * n_vectors + 1, 20)  # SciPy's default; a restart takes kept - c more steps
         settings = {"ncv": kept, "maxiter": max(1, n // (4 * (kept - n_vectors)))}
-        try:
-            v0 = rng.standard_normal(n)
+        v0 = rng.standard_normal(n)
+        with suppress(ArpackError):
             return eigsh(operator, n_vectors, which="LA", v0=v0, rng=rng, **settings)[1]
-        except ArpackError:
-            pass
     return scipy.linalg.eigh(operator, subset_by_index=(n - n_vectors, n - 1))[1]
 
 
@@ -147,18 +148,20 @@ class GraphFusion(nn.Module):
 
     Parameters
     ----------
+    model : dmac.peers.cmgec.CMGEC
+        Has c, the number of eigenvectors in the loss, the weight of the trace, and ``refresh``.
     graphs : list of v scipy.sparse.csr_matrix of shape (n, n)
         Zeros and ones, symmetric.
-    n_clusters : int
-        c, the number of eigenvectors in the loss.
     generator : torch.Generator
         On the CPU; draws the weights.
     device : torch.device
     """
 
-    def __init__(self, graphs, n_clusters, generator, device):
+    def __init__(self, model, graphs, generator, device):
         super().__init__()
-        n, total = graphs[0].shape[0], sum(graphs)
+        self.model = model
+        n = graphs[0].shape[0]
+        total = sum(graphs)
         mean = total.toarray() / len(graphs)
         # The graphs are 0-1 matrices: their squares are themselves.
         self.spread = float((mean - mean**2).mean())
@@ -167,17 +170,16 @@ class GraphFusion(nn.Module):
         store_by_columns(self.first)
         self.last = dense_layer(max(1, n // 2), n, generator).to(device)
         self.total = SparseView(total, torch.float32, device)
-        self.n_clusters, self.vectors = n_clusters, None
 
     def forward(self):
         """The output (n, n), any real numbers."""
         return self.last(F.relu(linear(self.first, self.total)))
 
-    def loss(self, output, refresh, lambda1):
-        """``fusion_loss`` of the output, with the eigenvectors found anew if ``refresh``."""
-        if refresh or self.vectors is None:
+    def loss(self, output, epoch):
+        """``fusion_loss`` of the output; the eigenvectors are found anew now and then."""
+        if epoch % self.model.refresh == 0:
             self.vectors = self._smallest(output.detach())
-        return fusion_loss(output, self.mean, self.spread, self.vectors, lambda1)
+        return fusion_loss(output, self.mean, self.spread, self.vectors, self.model.lambda1)
 
     def _smallest(self, output):
         """Eigenvectors of the c smallest eigenvalues of the output's normalised Laplacian."""
@@ -186,7 +188,7 @@ class GraphFusion(nn.Module):
         root = 1 / np.sqrt(operator.sum(1))
         operator *= root
         operator *= root[:, None]
-        vectors = leading_vectors(operator, self.n_clusters)
+        vectors = leading_vectors(operator, self.model.n_clusters)
         return torch.as_tensor(np.ascontiguousarray(vectors)).to(output)
 
 
@@ -225,7 +227,8 @@ class ConsensusEmbedding(nn.Module):
 
     def __init__(self, model, views, graphs, close, draws, device):
         super().__init__()
-        self.dropout, self.lambda2, self.draws = model.dropout, model.lambda2, draws
+        self.model = model
+        self.draws = draws
         self.xs = [view_tensor(x, torch.float32, device) for x in views]
         self.operators = [graph_operator(graph, device) for graph in graphs]
         self.links = [Links([graph], device) for graph in graphs]
@@ -235,10 +238,7 @@ class ConsensusEmbedding(nn.Module):
         )
         self.images = nn.ModuleList(dense_layer(d, d, draws, bias=False) for _ in views)
         self.consensus = GraphEncoder([d, *model.consensus], draws)
-        widths = [2 * model.consensus[-1], *model.discriminator, 1]
-        self.discriminator = nn.ModuleList(
-            dense_layer(a, b, draws) for a, b in zip(widths, widths[1:])
-        )
+        self.discriminator = perceptron([2 * model.consensus[-1], *model.discriminator, 1], draws)
         self.of = torch.arange(len(close)).repeat_interleave(close.shape[1]).to(device)
         self.neighbor = torch.as_tensor(close.ravel(), device=device)
         self.to(device)
@@ -253,23 +253,19 @@ class ConsensusEmbedding(nn.Module):
 
     def loss(self, graph):
         """The mean ``link_loss`` over the views plus the weighted ``information_loss``: ()."""
-        z = self(graph, self.dropout)
+        z = self(graph, self.model.dropout)
         links = sum(link_loss(z, links) for links in self.links) / len(self.links)
         # Neighbours of somebody else: the same samples, but as they come in a random pairing.
         paired = torch.randperm(len(self.of), generator=self.draws).to(self.of.device)
-        together = self._judge(z[self.of], z[self.neighbor])
-        apart = self._judge(z[self.of], z[self.neighbor[paired]])
-        return links + self.lambda2 * information_loss(together, apart)
-
-    def _judge(self, left, right):
-        t = torch.cat([left, right], 1)
-        for layer in self.discriminator[:-1]:
-            t = F.relu(layer(t))
-        return self.discriminator[-1](t)[:, 0]
+        together, apart = (
+            self.discriminator(torch.cat([z[self.of], z[other]], 1))[:, 0]
+            for other in (self.neighbor, self.neighbor[paired])
+        )
+        return links + self.model.lambda2 * information_loss(together, apart)
 
 
 @parameters
-class CMGEC(Peer):
+class CMGEC(TrainedPeer):
     r"""Consistent multiple graph embedding for multi-view clustering.
 
     Every view gets a graph :math:`A^a` of nearest neighbours. A fusion network of two layers takes
@@ -327,7 +323,6 @@ class CMGEC(Peer):
     pretrain_lr: float = choice(1e-4, NON_NEGATIVE, "Learning rate of the first two stages.")
     lr: float = choice(0.01, NON_NEGATIVE, "Learning rate of the last stage.")
     refresh: int = choice(50, at_least(1), "Epochs between two Q.")
-    device: str = on_device()
 
     def memory(self, n_samples, n_features):
         """Bytes: 17 n^2 floats (weights and moments, graphs, gradients), layers, sparse graphs."""
@@ -343,35 +338,38 @@ class CMGEC(Peer):
         return 3 * n_samples**3
 
     def _solve(self, views, generator):
-        device, draws = resolve_device(self.device), torch_generator(generator)
+        device = resolve_device(self.device)
+        draws = torch_generator(generator)
         views = [_unit_sums(x) for x in views]
         most = max(self.n_neighbors, self.n_close)
         near = [nearest_neighbors(x, most, self.metric) for x in views]
         graphs = [union_graph(neighbors[:, : self.n_neighbors]) for neighbors in near]
         close = np.hstack([neighbors[:, : self.n_close] for neighbors in near])
-        fusion = GraphFusion(graphs, self.n_clusters, draws, device)
+        fusion = GraphFusion(self, graphs, draws, device)
         embedding = ConsensusEmbedding(self, views, graphs, close, draws, device)
         history = []
 
-        def first(epoch):
-            return fusion.loss(fusion(), epoch % self.refresh == 0, self.lambda1)
-
-        def second(epoch):
-            return embedding.loss(graph)
-
         def both(epoch):
             output = fusion()
-            loss = fusion.loss(output, epoch % self.refresh == 0, self.lambda1)
-            return loss + embedding.loss(fused_graph(output))
+            return fusion.loss(output, epoch) + embedding.loss(fused_graph(output))
 
         def optimizer(lr, *modules):
             return adam([p for module in modules for p in module.parameters()], lr)
 
-        train(first, optimizer(self.pretrain_lr, fusion), self.fusion_epochs, "fusion", history)
+        first = optimizer(self.pretrain_lr, fusion)
+        train(
+            lambda epoch: fusion.loss(fusion(), epoch), first, self.fusion_epochs, "fusion", history
+        )
         with torch.no_grad():
             graph = fused_graph(fusion())
-        pretraining = optimizer(self.pretrain_lr, embedding)
-        train(second, pretraining, self.embedding_epochs, "embedding", history)
+        second = optimizer(self.pretrain_lr, embedding)
+        train(
+            lambda epoch: embedding.loss(graph),
+            second,
+            self.embedding_epochs,
+            "embedding",
+            history,
+        )
         train(both, optimizer(self.lr, fusion, embedding), self.epochs, "joint", history)
         with torch.no_grad():
             graph = fused_graph(fusion())

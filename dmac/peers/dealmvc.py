@@ -17,7 +17,6 @@ from dmac.compute.layers import dense_layer
 from dmac.peers._autoencoder import (
     AutoEncoder,
     AutoencoderPeer,
-    MinMax,
     attention_layer,
     autoencoder_bytes,
     even_batches,
@@ -25,7 +24,7 @@ from dmac.peers._autoencoder import (
     perceptron,
 )
 from dmac.peers._training import dropout, train
-from dmac.peers.base import Outcome, parameters
+from dmac.peers.base import Outcome, parameters, unit_range
 
 
 def calibration_target(p, q, threshold=0.8):
@@ -105,7 +104,8 @@ def dual_calibration_loss(hs, qs, fused, p, threshold):
     -------
     torch.Tensor of shape ()
     """
-    overall, local = calibration_target(p, p, threshold), []
+    overall = calibration_target(p, p, threshold)
+    local = []
     loss = calibration_loss(fused, fused, overall)
     for v, w in combinations(range(len(hs)), 2):
         local.append(calibration_target(qs[v], qs[w], threshold))
@@ -255,10 +255,18 @@ class DealMVC(AutoencoderPeer):
         )
         hs, qs = self._evaluate(network, views)
         if self.finetune_epochs:
-            seed, device = int(generator.integers(2**31 - 1)), views[0].device
+            seed = int(generator.integers(2**31 - 1))
+            device = views[0].device
             targets = [self._pseudo_labels(h, q, seed).to(device) for h, q in zip(hs, qs)]
+
+            def cross_entropy(rows):
+                return sum(
+                    F.cross_entropy(network.label_head(net.encoder(x[rows])), target[rows])
+                    for net, x, target in zip(network.autoencoders, views, targets)
+                )
+
             train(
-                lambda rows: _cross_entropy(network, views, targets, rows.to(device)),
+                lambda rows: cross_entropy(rows.to(device)),
                 optimizer,
                 self.finetune_epochs,
                 "fine-tuning",
@@ -273,33 +281,32 @@ class DealMVC(AutoencoderPeer):
         labels = sum(qs).argmax(1).cpu().numpy()
         return Outcome(labels, embedding=fused.cpu().numpy(), history=history)
 
-    def _loss(self, network, batch, draws):
-        codes, reconstructions = zip(*(net(x) for net, x in zip(network.autoencoders, batch)))
+    def _loss(self, network, codes, error, draws):
         hs = [network.features(z) for z in codes]
         qs = [network.labels(z) for z in codes]
         fused, _ = network.fuse(hs, draws)
         p = network.labels(fused)
-        loss = sum(F.mse_loss(y, x) for y, x in zip(reconstructions, batch))
-        return loss + dual_calibration_loss(hs, qs, fused, p, self.threshold)
+        return error + dual_calibration_loss(hs, qs, fused, p, self.threshold)
 
     def _pseudo_labels(self, h, q, seed):
         h = h.cpu().numpy()
-        clusters = kmeans(MinMax().fit(h).transform(h), self.n_clusters, seed, self.n_init).labels_
+        clusters = kmeans(unit_range(h), self.n_clusters, seed, self.n_init).labels_
         return torch.as_tensor(match_clusters(clusters, q.argmax(1).cpu().numpy(), self.n_clusters))
 
     @torch.no_grad()
     def _evaluate(self, network, views):
         """Features and soft labels of all samples: two lists of v tensors."""
-        hs, qs = [], []
-        for net, x in zip(network.autoencoders, views):
-            z = torch.cat([net.encoder(rows) for rows in x.split(self.batch_size)])
-            hs.append(network.features(z))
-            qs.append(network.labels(z))
-        return hs, qs
+        codes = [
+            torch.cat([net.encoder(rows) for rows in x.split(self.batch_size)])
+            for net, x in zip(network.autoencoders, views)
+        ]
+        return [network.features(z) for z in codes], [network.labels(z) for z in codes]
 
     def memory(self, n_samples, n_features):
         """Bytes at the peak: scaled views, weights with Adam's moments, one batch, features."""
-        b, f, v = min(self.batch_size, n_samples), self.widths[-1], len(n_features)
+        b = min(self.batch_size, n_samples)
+        f = self.widths[-1]
+        v = len(n_features)
         heads = [(f, f), (f, self.n_clusters), *[(f, f)] * 4]
         pairs = 4 * b**2 * (v * (v - 1) // 2 + 1)  # product, softmax, logarithm and target
         return (
@@ -307,11 +314,3 @@ class DealMVC(AutoencoderPeer):
             + layer_bytes(b * v, *heads)
             + 4 * (2 * pairs + n_samples * (v + 4) * (f + self.n_clusters))
         )
-
-
-def _cross_entropy(network, views, targets, rows):
-    loss = 0.0
-    for net, x, target in zip(network.autoencoders, views, targets):
-        logits = network.label_head(net.encoder(x[rows]))
-        loss = loss + F.cross_entropy(logits, target[rows])
-    return loss

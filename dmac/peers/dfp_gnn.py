@@ -8,21 +8,16 @@ import torch.nn.functional as F
 from torch import nn
 
 from dmac._parameters import NON_NEGATIVE, WIDTHS, at_least, choice, one_of, or_none
-from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.peers._gcn import (
-    GraphAutoencoder,
     GraphAutoencoderPeer,
-    GraphView,
     Links,
     balanced_link_loss,
     convolution_bytes,
     divergence,
     graph_bytes,
-    graph_operator,
     link_bytes,
 )
-from dmac.peers._graphs import mutual_graph, nearest_neighbors
 from dmac.peers._training import torch_generator
 from dmac.peers.base import Outcome, parameters
 
@@ -40,7 +35,9 @@ class Patience:
     """
 
     def __init__(self, epochs, flat=None):
-        self.epochs, self.flat, self.best = epochs, flat or 0.0, []
+        self.epochs = epochs
+        self.flat = flat or 0.0
+        self.best = []
 
     def __call__(self, loss):
         """Take the epoch's loss, a float; True if it was the last epoch."""
@@ -157,15 +154,12 @@ class DFPGNN(GraphAutoencoderPeer):
         return self.lr, stop, width if self.reduction == "sum" else 1
 
     def _solve(self, views, generator):
-        device, draws, history = resolve_device(self.device), torch_generator(generator), []
-        views, hs = self._pretrained(views, device, draws, history)
-        h = torch.stack(hs).mean(0)
-        near = nearest_neighbors(h.cpu().numpy(), self.n_fused_neighbors)
-        graph = mutual_graph(near, self.min_common)
-        shared = GraphAutoencoder([self.hidden[-1], *self.shared], draws).to(device)
-        operator, links = graph_operator(graph, device), Links([graph], device)
-        self._pretrain(GraphView(shared, h, graph, operator, links), "shared", history)
-        z, q, _, u = self._tuned(views, shared, generator, history)
+        draws = torch_generator(generator)
+        history = []
+        views, hs = self._pretrained_views(views, draws, history)
+        h = torch.stack(hs).mean(0).cpu().numpy()
+        shared = self._pretrained(h, self.n_fused_neighbors, self.shared, "shared", draws, history)
+        z, q, _, u = self._tuned(views, shared.model, generator, history)
         graph = sum(float(weight) * view.graph for weight, view in zip(u, views))
         return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), graph.tocsr(), history)
 
@@ -178,7 +172,7 @@ class DFPGNN(GraphAutoencoderPeer):
 
         def forward():
             w, u = logits.softmax(1)
-            h = sum(a * view.model.encode(view.operator, view.x) for a, view in zip(w, views))
+            h = sum(a * view.encode() for a, view in zip(w, views))
 
             def operator(y):
                 return sum(a * view.operator(y) for a, view in zip(u, views))
@@ -190,8 +184,8 @@ class DFPGNN(GraphAutoencoderPeer):
 
         def settled(labels):
             nonlocal before
-            old, before = before, labels
-            changed = 1.0 if old is None else (old != labels).float().mean().item()
+            changed = 1.0 if before is None else (before != labels).float().mean().item()
+            before = labels
             return changed < self.tolerance
 
         with torch.no_grad():

@@ -99,7 +99,8 @@ class AttentionOverSamples(nn.Module):
 class _Network(nn.Module):
     def __init__(self, n_features, model, generator):
         super().__init__()
-        code, width = model.widths[-1], model.widths[-1] * len(n_features)
+        code = model.widths[-1]
+        width = code * len(n_features)
         self.autoencoders = nn.ModuleList(
             AutoEncoder(d, model.widths, generator) for d in n_features
         )
@@ -156,10 +157,9 @@ class GCFAggMVC(AutoencoderPeer):
         labels = kmeans(embedding, self.n_clusters, seed, self.n_init).labels_
         return Outcome(labels, embedding=embedding, history=history)
 
-    def _loss(self, network, batch, draws):
-        codes, reconstructions = zip(*(net(x) for net, x in zip(network.autoencoders, batch)))
+    def _loss(self, network, codes, error, draws):
         consensus, s = network.consensus(codes, draws)
-        loss = sum(F.mse_loss(y, x) for y, x in zip(reconstructions, batch))
+        loss = error
         for z in codes:
             h = F.normalize(network.view_head(z))
             loss = loss + structure_guided_loss(h, consensus, s, self.temperature)
@@ -176,7 +176,9 @@ class GCFAggMVC(AutoencoderPeer):
 
     def memory(self, n_samples, n_features):
         """Bytes at the peak: scaled views, weights with Adam's moments, one batch, embedding."""
-        b, f, width = min(self.batch_size, n_samples), self.feature_dim, self.widths[-1]
+        b = min(self.batch_size, n_samples)
+        f = self.feature_dim
+        width = self.widths[-1]
         joint = width * len(n_features)
         heads = [(width, f), (joint, f), (joint, self.ff_dim), (self.ff_dim, joint)]
         pairs = 8 * (2 * b) ** 2 * len(n_features)  # logits of every view, twice

@@ -13,9 +13,10 @@ from scipy.sparse.linalg import eigsh
 from dmac._parameters import at_least, choice, one_of
 from dmac._warn import warn
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._graphs import directed_graph
 from dmac.peers._simplex import project_rows
 from dmac.peers._spectral import components
-from dmac.peers.base import Outcome, Peer, dense, parameters
+from dmac.peers.base import Outcome, Peer, dense, parameters, within_one
 
 _ITERATIONS = 20
 _ZERO = 1e-10
@@ -72,7 +73,8 @@ def smallest_eigenvectors(laplacian, k, generator):
     ]
     spectrum = np.concatenate([values for values, _ in parts])
     order = np.argsort(spectrum, kind="stable")[:k]
-    vectors, first = np.zeros((n, k)), 0
+    vectors = np.zeros((n, k))
+    first = 0
     for rows, (values, part) in zip(places, parts):
         chosen = np.flatnonzero((order >= first) & (order < first + len(values)))
         vectors[np.ix_(rows, chosen)] = part[:, order[chosen] - first]
@@ -99,8 +101,10 @@ def _of_component(laplacian, k, generator):
             maxiter=100 * n,
         )
     order = np.argsort(values)
-    values, vectors = np.maximum(values[order], 0), vectors[:, order]
-    values[0], vectors[:, :1] = 0, constant
+    values = np.maximum(values[order], 0)
+    vectors = vectors[:, order]
+    values[0] = 0
+    vectors[:, :1] = constant
     return values, vectors
 
 
@@ -175,15 +179,24 @@ class GMC(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: one dense standardised view, graphs by neighbours, Lanczos vectors."""
-        n, v, k, c = n_samples, len(n_features), self.n_neighbors, self.n_clusters
-        graphs = 16 * v * (k + 1) * 8  # several sparse and padded copies, with indices
+        n = n_samples
+        c = self.n_clusters
+        # Several sparse and padded copies, with indices.
+        graphs = 16 * len(n_features) * (self.n_neighbors + 1) * 8
         vectors = (4 * (c + 1) + 40) * 8
         blocks = 3 * _LINKS * c * 8
         return n * (2 * max(n_features) * 8 + graphs + vectors + 3 * _BLOCK * 8) + blocks
 
     def _solve(self, views, generator):
-        n, c, v = views[0].shape[0], self.n_clusters, len(views)
-        k = self._neighbors(n)
+        n = views[0].shape[0]
+        c = self.n_clusters
+        v = len(views)
+        k = min(self.n_neighbors, n - 2)
+        if k < self.n_neighbors:
+            warn(
+                f"n_neighbors = {self.n_neighbors} needs {self.n_neighbors + 2} samples, there are "
+                f"{n}: {n - 2} are taken"
+            )
         scaled = _standardised if self.scale == "standard" else RowNormalizer().fit_transform
         neighbors, distances = zip(*(_nearest(scaled(dense(x)), k + 1) for x in views))
         rows = np.repeat(np.arange(n), k + 1)
@@ -192,44 +205,40 @@ class GMC(Peer):
             """The graph of view a, and the alpha of every row."""
             weights, alpha = _row_minimisers(distances[a] - 2 * w * u)
             spread = (distances[a] * weights).sum()  # the matrix moves the weights about
-            indices = neighbors[a].ravel(), np.arange(0, n * (k + 1) + 1, k + 1)
-            graph = scipy.sparse.csr_matrix((weights.ravel(), *indices), shape=(n, n))
+            graph = directed_graph(neighbors[a], weights)
             graph.eliminate_zeros()
             return graph, alpha - w, spread
 
         graphs = [own_graph(a, 0.0, 0.0)[0] for a in range(v)]
         fused = (sum(graphs) / v).tocsr()
         f = smallest_eigenvectors(laplacian(fused), min(c + 1, n), generator)[1][:, :c]
-        weights, penalty, history = np.full(v, 1 / v), 1.0, []
+        weights = np.full(v, 1 / v)
+        penalty = 1.0
+        history = []
         for _ in range(_ITERATIONS):
             near = [np.asarray(fused[rows, index.ravel()]).reshape(n, k + 1) for index in neighbors]
             graphs, alphas, spread = zip(*(own_graph(a, near[a], weights[a]) for a in range(v)))
             weights = np.array([0.5 / max(_norm(fused - s), _ZERO) for s in graphs])
             fused = _fuse(graphs, f, penalty / (2 * v) * np.mean(1 / weights))
             values, vectors = smallest_eigenvectors(laplacian(fused), min(c + 1, n), generator)
-            old, f = f, vectors[:, :c]
-            smallest, following = values[:c].sum(), values.sum() if c < n else np.inf
+            smallest = values[:c].sum()
+            following = values.sum() if c < n else np.inf
             objective = sum(spread) + 2 * penalty * smallest
             for s, alpha, w in zip(graphs, alphas, weights):
                 objective += (s.power(2).T @ alpha).sum() + w * _norm(fused - s) ** 2
             history.append(GMCRecord(float(objective), penalty, float(smallest), float(following)))
-            if smallest > _ZERO:
-                penalty *= 2
-            elif following < _ZERO:
-                penalty, f = penalty / 2, old
-            else:
+            if following < _ZERO:  # too many components: F stays that of the graph before
+                penalty /= 2
+                continue
+            f = vectors[:, :c]
+            if smallest <= _ZERO:
                 break
+            penalty *= 2
         return Outcome(components(fused), embedding=f, graph=fused, history=history)
 
     def _check(self, n_samples):
         if n_samples < 3:
             raise ValueError(f"GMC needs at least 3 samples, there are {n_samples}")
-
-    def _neighbors(self, n):
-        k = self.n_neighbors
-        if k > n - 2:
-            warn(f"n_neighbors = {k} needs {k + 2} samples, there are {n}: {n - 2} are taken")
-        return min(k, n - 2)
 
 
 def _norm(graph):
@@ -238,8 +247,7 @@ def _norm(graph):
 
 def _standardised(x):
     """Every row with mean 0 and variance 1; a constant one becomes 0."""
-    size = np.abs(x).max(1, keepdims=True)
-    x = x / np.where(size > 0, size, 1)  # no square overflows
+    x = within_one(x, 1)
     x = x - x.mean(1, keepdims=True)
     deviation = np.sqrt((x**2).mean(1, keepdims=True))
     constant = deviation <= 1e-14
@@ -248,8 +256,10 @@ def _standardised(x):
 
 def _nearest(x, count):
     """The nearest other rows of every row, nearest first, and their squared distances."""
-    n, squares = len(x), (x**2).sum(1)
-    indices, distances = np.empty((n, count), dtype=np.int64), np.empty((n, count))
+    n = len(x)
+    squares = (x**2).sum(1)
+    indices = np.empty((n, count), dtype=np.int64)
+    distances = np.empty((n, count))
     for start in range(0, n, _BLOCK):
         rows = np.arange(start, min(start + _BLOCK, n))
         d2 = np.maximum(squares[rows, None] + squares - 2 * x[rows] @ x.T, 0)
@@ -288,9 +298,9 @@ def _row_minimisers(costs):
 def _fuse(graphs, f, step):
     """Rows of the mean graph minus ``step`` times the distances in F, projected on the support."""
     mean = (sum(graphs) / len(graphs)).tocsr()
-    n, counts = mean.shape[0], np.diff(mean.indptr)
+    counts = np.diff(mean.indptr)
     support = np.arange(counts.max()) < counts[:, None]
-    rows = np.repeat(np.arange(n), counts)
+    rows = np.repeat(np.arange(len(counts)), counts)
     moved = mean.data
     for start in range(0, len(moved), _LINKS):
         some = slice(start, start + _LINKS)
@@ -298,7 +308,7 @@ def _fuse(graphs, f, step):
     padded = np.zeros(support.shape)
     padded[support] = moved
     fused = scipy.sparse.csr_matrix(
-        (project_rows(padded, support)[support], mean.indices, mean.indptr), shape=(n, n)
+        (project_rows(padded, support)[support], mean.indices, mean.indptr), shape=mean.shape
     )
     fused.eliminate_zeros()
     return fused

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from dmac._parameters import FLAG, NON_NEGATIVE, at_least, choice, or_none
+from dmac._parameters import FLAG, NON_NEGATIVE, choice
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._simplex import solve_rows
 from dmac.peers._spectral import leading_singular_vectors
-from dmac.peers.base import Outcome, Peer, check_anchors, parameters
+from dmac.peers.base import AnchorPeer, Outcome, parameters
 
 # Of k-means, for the anchors and for the labels.
 _STARTS = 10
@@ -42,7 +42,7 @@ class LMVSCRecord:
 
 
 @parameters
-class LMVSC(Peer):
+class LMVSC(AnchorPeer):
     r"""Write every sample as a mean of each view's anchors, and cluster the weights of all views.
 
     The anchors :math:`A^v` are each view's k-means centres. The weights of every sample solve
@@ -63,11 +63,6 @@ class LMVSC(Peer):
     the finest of those graphs and the middle alpha, for all data.
     """
 
-    n_anchors: int | None = choice(
-        None,
-        or_none(at_least(2)),
-        "m, in every view, from c to n; None is 100, or c if that is more, but at most n.",
-    )
     alpha: float = choice(1.0, NON_NEGATIVE, "Weight of the squared norm of z.")
     normalize: bool = choice(
         True, FLAG, "Scale rows to unit length (:class:`dmac.data.whitening.RowNormalizer`)."
@@ -75,13 +70,16 @@ class LMVSC(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: the weights of all views, the linear terms of one, one view with unit rows."""
-        m, v = self._anchors(n_samples), len(n_features)
+        m = self._anchors(n_samples)
+        mv = m * len(n_features)
         wide = 3 * n_samples * max(n_features)
-        return 8 * (n_samples * (2 * m * v + 4 * m) + 4 * (m * v) ** 2 + wide)
+        return 8 * (n_samples * (2 * mv + 4 * m) + 4 * mv**2 + wide)
 
     def _solve(self, views, generator):
-        n, m, v = views[0].shape[0], self._anchors(views[0].shape[0]), len(views)
-        graph, history = np.empty((n, m * v)), []
+        n = views[0].shape[0]
+        m = self._anchors(n)
+        graph = np.empty((n, m * len(views)))
+        history = []
         for a, x in enumerate(views):
             x = RowNormalizer().fit_transform(x) if self.normalize else x
             anchors = kmeans(x, m, int(generator.integers(2**31)), _STARTS).cluster_centers_
@@ -94,14 +92,7 @@ class LMVSC(Peer):
             history.append(
                 LMVSCRecord(a + 1, float(objective), solution.iterations, float(solution.gap.max()))
             )
-        graph /= np.sqrt(v)
+        graph /= np.sqrt(len(views))
         embedding = leading_singular_vectors(graph, self.n_clusters)[0]
         labels = kmeans(embedding, self.n_clusters, int(generator.integers(2**31)), _STARTS).labels_
         return Outcome(labels, embedding, graph, history, bipartite=True)
-
-    def _check(self, n_samples):
-        check_anchors(self, n_samples)
-
-    def _anchors(self, n):
-        """m for n samples."""
-        return min(n, max(100, self.n_clusters)) if self.n_anchors is None else self.n_anchors

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from dmac._parameters import FLAG, NEGATIVE, NON_NEGATIVE, at_least, choice, or_none
+from dmac._parameters import FLAG, NEGATIVE, NON_NEGATIVE, choice, or_none
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._simplex import solve_rows
 from dmac.peers._spectral import bipartite_embedding
-from dmac.peers.base import Outcome, Peer, check_anchors, parameters
+from dmac.peers.base import AnchorPeer, Outcome, parameters
 
 _ITERATIONS = 30
 _TOLERANCE = 1e-3
 # At least so many iterations are made.
 _LEAST = 6
 # Of k-means, for the anchors and for the labels.
-_ANCHOR_STARTS, _LABEL_STARTS = 10, 100
+_ANCHOR_STARTS = 10
+_LABEL_STARTS = 100
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class MSGLRecord:
 
 
 @parameters
-class MSGL(Peer):
+class MSGL(AnchorPeer):
     r"""Learn one bipartite graph for all views, pulled towards c connected components.
 
     With each view's k-means centres as anchors :math:`A^v` it minimises over the rows of Z (in the
@@ -79,11 +80,6 @@ class MSGL(Peer):
     alpha: the trace decides where the fit does not.
     """
 
-    n_anchors: int | None = choice(
-        None,
-        or_none(at_least(2)),
-        "m, from c to n; None is 100, or c if that is more, but at most n.",
-    )
     alpha: float = choice(1.0, NON_NEGATIVE, "Weight of the squared norm of Z.")
     beta: float | None = choice(1.0, or_none(NON_NEGATIVE), "Weight of the trace; None is n / c.")
     gamma: float = choice(-5.0, NEGATIVE, "Power of the weights of the views.")
@@ -93,12 +89,15 @@ class MSGL(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: views with unit rows, their products with the anchors, some copies of Z."""
-        m, v = self._anchors(n_samples), len(n_features)
+        m = self._anchors(n_samples)
+        v = len(n_features)
         copies = n_samples * (m * (v + 10) + sum(n_features) + 4 * self.n_clusters)
         return 8 * (copies + (v + 6) * m**2)
 
     def _solve(self, views, generator):
-        n, v, c = views[0].shape[0], len(views), self.n_clusters
+        n = views[0].shape[0]
+        v = len(views)
+        c = self.n_clusters
         m = self._anchors(n)
         if self.normalize:
             views = [RowNormalizer().fit_transform(x) for x in views]
@@ -107,7 +106,9 @@ class MSGL(Peer):
             _Fit(x, kmeans(x, m, seed, _ANCHOR_STARTS).cluster_centers_)
             for x, seed in zip(views, seeds)
         ]
-        z, weights, history = np.full((n, m), 1 / m), np.full(v, 1 / v), []
+        z = np.full((n, m), 1 / m)
+        weights = np.full(v, 1 / v)
+        history = []
         for iteration in range(1, _ITERATIONS + 1):
             distances = bipartite_embedding(z, c)[3]
             old = z
@@ -116,8 +117,14 @@ class MSGL(Peer):
             weights = self._weights(fits, z)
             change = np.linalg.norm(z - old) / np.linalg.norm(old)
             objective = self._objective(fits, z, weights, distances)
-            current, gap = tuple(weights.tolist()), float(solution.gap.max())
-            history.append(MSGLRecord(objective, float(change), current, gap))
+            history.append(
+                MSGLRecord(
+                    objective,
+                    float(change),
+                    tuple(weights.tolist()),
+                    float(solution.gap.max()),
+                )
+            )
             if iteration >= _LEAST and change < _TOLERANCE:
                 break
         embedding = bipartite_embedding(z, c)[0]
@@ -146,13 +153,6 @@ class MSGL(Peer):
 
     def _beta(self, n):
         return n / self.n_clusters if self.beta is None else self.beta
-
-    def _check(self, n_samples):
-        check_anchors(self, n_samples)
-
-    def _anchors(self, n):
-        """m for n samples."""
-        return min(n, max(100, self.n_clusters)) if self.n_anchors is None else self.n_anchors
 
 
 class _Fit:

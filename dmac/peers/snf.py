@@ -7,13 +7,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 from sklearn.cluster import spectral_clustering
 from sklearn.metrics import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
 from dmac._parameters import POSITIVE, at_least, choice, one_of
-from dmac.peers.base import Outcome, Peer, dense, parameters
+from dmac.peers._graphs import directed_graph
+from dmac.peers.base import Outcome, Peer, dense, parameters, within_one
 
 # Distances below this share of the largest are rounding: the samples are the same.
 _SAME = 1e-7
@@ -77,24 +77,27 @@ class SNF(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: two matrices a view and five more of n x n, two standardised copies of a view."""
-        n, v = n_samples, len(n_features)
-        neighbors = 3 * v * n * (self.n_neighbors + 1)
-        return 8 * ((2 * v + 5) * n**2 + neighbors + 2 * n * max(n_features))
+        v = len(n_features)
+        neighbors = 3 * v * n_samples * (self.n_neighbors + 1)
+        return 8 * ((2 * v + 5) * n_samples**2 + neighbors + 2 * n_samples * max(n_features))
 
     def _solve(self, views, generator):
         k = min(self.n_neighbors, views[0].shape[0] - 1)
-        kernels, steps = [], []
+        kernels = []
+        steps = []
         for x in views:
             x = dense(x)
             if self.scale == "standard":
-                x = StandardScaler().fit_transform(_within_one(x, 0))
+                x = StandardScaler().fit_transform(within_one(x, 0))
             w, near = similarities(x, k, self.mu)
             kernels.append(full_kernel(w))
             steps.append(sparse_kernel(w, near))
-        fused, history = sum(kernels) / len(kernels), []
+        fused = sum(kernels) / len(kernels)
+        history = []
         for _ in range(self.n_iterations):
             kernels = diffused(kernels, steps)
-            before, fused = fused, sum(kernels) / len(kernels)
+            before = fused
+            fused = sum(kernels) / len(kernels)
             history.append(SNFRecord(float(np.abs(fused - before).sum(1).mean())))
         fused = (fused + fused.T) / 2
         if self.n_clusters == len(fused):  # as many eigenvectors as samples are refused
@@ -127,7 +130,7 @@ def similarities(x, k, mu):
     near : numpy.ndarray of shape (n, k + 1)
         Every sample itself, then its k nearest.
     """
-    x = _within_one(x, None)
+    x = within_one(x, None)
     distances = euclidean_distances(x - x.mean(0))  # centred, they are rounded less
     distances = (distances + distances.T) / 2
     distances[distances <= _SAME * distances.max()] = 0
@@ -138,12 +141,6 @@ def similarities(x, k, mu):
     width = (local[:, None] + local + distances) / 3
     ratio = np.divide(distances, width, out=np.zeros_like(width), where=width > 0)
     return np.exp(-(ratio**2) / mu), near
-
-
-def _within_one(x, axis):
-    """Divided by the largest size of an entry, so that no square overflows."""
-    size = np.abs(x).max(axis, keepdims=True)
-    return x / np.where(size > 0, size, 1)
 
 
 def full_kernel(w):
@@ -158,11 +155,8 @@ def full_kernel(w):
 
 def sparse_kernel(w, near):
     """The similarities to those that are near, rows scaled to sum 1: CSR of shape (n, n)."""
-    n, k = near.shape
     weights = np.take_along_axis(w, near, 1)
-    weights /= weights.sum(1, keepdims=True)  # its own is 1
-    indptr = np.arange(0, n * k + 1, k)
-    return scipy.sparse.csr_matrix((weights.ravel(), near.ravel(), indptr), shape=(n, n))
+    return directed_graph(near, weights / weights.sum(1, keepdims=True))  # its own is 1
 
 
 def diffused(kernels, steps):
@@ -180,7 +174,8 @@ def diffused(kernels, steps):
     list of V numpy.ndarray of shape (n, n)
         Rows sum to 1, with 1/2 on the diagonal.
     """
-    total, others = sum(kernels), max(1, len(kernels) - 1)
+    total = sum(kernels)
+    others = max(1, len(kernels) - 1)
     following = []
     for p, s in zip(kernels, steps):
         mean = (total - p) / others if len(kernels) > 1 else p

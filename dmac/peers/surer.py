@@ -11,7 +11,6 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from dmac._parameters import NON_NEGATIVE, at_least, choice, one_of
-from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.peers._gcn import (
     GraphAutoencoderPeer,
@@ -177,23 +176,26 @@ class SURER(GraphAutoencoderPeer):
         return self.pretrain_lr, None, 1
 
     def _solve(self, views, generator):
-        device, draws, history = resolve_device(self.device), torch_generator(generator), []
-        views, hs = self._pretrained(views, device, draws, history)
+        draws = torch_generator(generator)
+        history = []
+        views, hs = self._pretrained_views(views, draws, history)
         seed = int(generator.integers(2**31 - 1))
-        labels = pseudo_labels(hs, self.n_clusters, seed, self.initial)
-        labels = torch.as_tensor(labels, device=device)
+        labels = torch.as_tensor(
+            pseudo_labels(hs, self.n_clusters, seed, self.initial), device=hs[0].device
+        )
         z, q, _ = self._unified(views, labels, draws, history)
         return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), history=history)
 
     def _unified(self, views, labels, draws, history):
         """The second stage: embedding, assignments, embeddings of the views."""
-        width, device = self.hidden[-1], labels.device
-        weight = nn.init.xavier_uniform_(torch.empty(width, width), generator=draws)
+        device = labels.device
+        weight = torch.empty(self.hidden[-1], self.hidden[-1])
+        nn.init.xavier_uniform_(weight, generator=draws)
         weight = nn.Parameter(weight.to(device))
         logits = nn.Parameter(torch.zeros(len(views), device=device))
 
         def forward():
-            hs = [view.model.encode(view.operator, view.x) for view in views]
+            hs = [view.encode() for view in views]
             ys = unified_convolution(hs, weight)
             return sum(w * y for w, y in zip(logits.softmax(0), ys)), hs
 

@@ -13,9 +13,10 @@ from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._simplex import project_rows, solve_rows
 from dmac.peers._spectral import bipartite_embedding, components
-from dmac.peers.base import Outcome, Peer, check_anchors, dense, parameters
+from dmac.peers.base import AnchorPeer, Outcome, dense, parameters, unit_range
 
-_OUTER, _INNER = 20, 50
+_OUTER = 20
+_INNER = 50
 _TOLERANCE = 1e-5
 # Of a sum of singular values, from the number it would have with so many components.
 _CONNECTED = 1e-7
@@ -68,7 +69,7 @@ class UDBGLRecord:
 
 
 @parameters
-class UDBGL(Peer):
+class UDBGL(AnchorPeer):
     r"""One bipartite graph a view and one of all, whose c connected components are the clusters.
 
     It minimises over the graphs :math:`Z^v` and P (rows of all in the simplex) and the weights
@@ -116,14 +117,19 @@ class UDBGL(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: views as arrays, side by side and for k-means, the graphs of all views."""
-        m, v = self._anchors(), len(n_features)
+        m = self._anchors(n_samples)
+        v = len(n_features)
         return 8 * n_samples * (3 * sum(n_features) + m * (2 * v + 12))
 
     def _solve(self, views, generator):
-        v, c = len(views), self.n_clusters
-        m = self._anchors()
-        scaled = _unit_range if self.scale == "range" else RowNormalizer().fit_transform
-        views = [scaled(dense(x)) for x in views]
+        v = len(views)
+        c = self.n_clusters
+        rows = self.scale == "rows"
+        views = [
+            RowNormalizer().fit_transform(dense(x)) if rows else unit_range(dense(x), constant=1.0)
+            for x in views
+        ]
+        m = self._anchors(len(views[0]))
         seed = int(generator.integers(2**31))
         anchors = kmeans(np.hstack(views), m, seed, _STARTS).cluster_centers_
         anchors = np.split(anchors, np.cumsum([x.shape[1] for x in views])[:-1], axis=1)
@@ -139,22 +145,33 @@ class UDBGL(Peer):
             return float(squares + fits + self.beta * ((_fused(z, delta) - p) ** 2).sum())
 
         z = [_nearest_anchors(x, a) for x, a in zip(views, anchors)]
-        delta, history = np.full(v, 1 / v), []
+        delta = np.full(v, 1 / v)
         p, _ = cocluster(_fused(z, delta), c)
-        value = objective(z, delta, p)
+        values = [objective(z, delta, p)]
+        history = []
         for _ in range(_OUTER):
-            gap = 0.0
+            gaps = []
             for a in range(v):
                 solution = self._graph(z, delta, p, a, grams[a], products[a])
-                z[a], gap = solution.z, max(gap, float(solution.gap.max()))
-            old, delta = delta, _view_weights(z, p)
+                z[a] = solution.z
+                gaps.append(float(solution.gap.max()))
+            old = delta
+            delta = _view_weights(z, p)
             p, inner = cocluster(_fused(z, delta), c)
-            before, value = value, objective(z, delta, p)
-            count = bipartite_components(p).max() + 1
-            history.append(UDBGLRecord(value, tuple(delta.tolist()), int(count), inner, gap))
-            if min(abs(before - value), np.linalg.norm(delta - old)) < _TOLERANCE:
+            values.append(objective(z, delta, p))
+            labels = bipartite_components(p)
+            history.append(
+                UDBGLRecord(
+                    values[-1],
+                    tuple(delta.tolist()),
+                    int(labels.max()) + 1,
+                    inner,
+                    max(gaps),
+                )
+            )
+            if min(abs(values[-2] - values[-1]), np.linalg.norm(delta - old)) < _TOLERANCE:
                 break
-        return Outcome(bipartite_components(p), graph=p, history=history, bipartite=True)
+        return Outcome(labels, graph=p, history=history, bipartite=True)
 
     def _graph(self, z, delta, p, a, gram, products):
         """The graph of view a, all else fixed."""
@@ -163,11 +180,7 @@ class UDBGL(Peer):
         linear = 2 * (self.beta * delta[a] * others - products)
         return solve_rows(hessian, linear, start=z[a])
 
-    def _check(self, n_samples):
-        check_anchors(self, n_samples)
-
-    def _anchors(self):
-        """m."""
+    def _anchors(self, n):
         return self.n_clusters if self.n_anchors is None else self.n_anchors
 
 
@@ -189,19 +202,20 @@ def cocluster(graph, n_clusters):
         Rows in the simplex, links only where ``graph`` has one.
     iterations : int
     """
-    c, penalty = n_clusters, _START_PENALTY
+    penalty = _START_PENALTY
     links = graph > 0
     linked = links.any(0)  # a column without links stays so
-    distances = bipartite_embedding(graph, c)[3]
+    distances = bipartite_embedding(graph, n_clusters)[3]
     for iteration in range(1, _INNER + 1):  # noqa: B007, the last one is returned
         moved = graph - penalty / 2 * distances
         both = project_rows(moved, links)
         both[:, linked] += project_rows(moved[:, linked].T, links[:, linked].T).T
         both /= 2
-        _, _, s, new = bipartite_embedding(both, c)
-        if s[:c].sum() < c - _CONNECTED:
-            penalty, distances = 2 * penalty, new
-        elif s.sum() > c + 1 - _CONNECTED:
+        _, _, s, new = bipartite_embedding(both, n_clusters)
+        if s[:n_clusters].sum() < n_clusters - _CONNECTED:
+            penalty *= 2
+            distances = new
+        elif s.sum() > n_clusters + 1 - _CONNECTED:
             penalty /= 2
         else:
             break
@@ -216,16 +230,6 @@ def _view_weights(z, p):
     r"""The minimiser of :math:`\|\sum_v \delta_v Z^v - P\|_F^2` over the simplex."""
     flat = np.stack([part.ravel() for part in z])
     return solve_rows(2 * flat @ flat.T, -2 * (flat @ p.ravel())[None], tol=1e-12).z[0]
-
-
-def _unit_range(x):
-    """Every feature scaled to [0, 1]; a constant one becomes 1."""
-    low, high = x.min(0), x.max(0)
-    span = high / 2 - low / 2  # halves: the range itself may overflow
-    constant = span <= 0
-    scaled = (x / 2 - low / 2) / np.where(constant, 1, span)
-    scaled[:, constant] = 1
-    return scaled
 
 
 def _nearest_anchors(x, anchors):

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Flags, Floats
-from dmac.data.source import View
+from dmac.data.checks import View
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import BaseRecipe
 
@@ -31,7 +31,7 @@ class Prepared:
 
     Attributes
     ----------
-    sources : list of v dmac.data.source.View
+    sources : list of v dmac.data.checks.View
         As they came, (n, d_a); without rows where they were released.
     pipelines : list of v fitted pipelines
     views : list of v tensors, SparseViews or StreamedViews of shape (n, r_a)
@@ -66,7 +66,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit of so many samples will do, and about how much it takes.
+    """Sizes, steps and approximate cost of a fit, made before it from the number of samples.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solver leaves, in the order of the fit.
+    """The result of a solver, samples in the order of the fit.
 
     Attributes
     ----------
@@ -155,8 +155,10 @@ class Solver(Protocol):
     """
 
     recipe: Any
-    #: Whether samples may lack views, and views may be Dask arrays.
+    #: Whether samples may lack views.
     takes_incomplete: bool = False
+    #: Whether views may be Dask arrays.
+    takes_lazy: bool = False
 
     def __init__(self, recipe: Any) -> None:
         self.recipe = recipe
@@ -191,31 +193,29 @@ def solver_of(recipe: BaseRecipe) -> Solver:
 
 def check_clusters(n_samples: int, n_clusters: Any) -> None:
     """Refuse a number of clusters that is none, or more than the samples."""
-    c = n_clusters
-    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
-        advice = ": pass its .n_clusters" * hasattr(c, "n_clusters")
-        raise ValueError(f"n_clusters is {c!r:.60}, it must be an integer{advice}")
-    if c < 2:
-        raise ValueError(f"n_clusters is {c}, it must be at least 2")
-    if n_samples < int(c):
-        raise ValueError(f"n_clusters is {c}, but there are only {n_samples} samples")
+    if not isinstance(n_clusters, numbers.Integral) or isinstance(n_clusters, bool):
+        advice = ": pass its .n_clusters" * hasattr(n_clusters, "n_clusters")
+        raise ValueError(f"n_clusters is {n_clusters!r:.60}, it must be an integer{advice}")
+    if int(n_clusters) < 2:
+        raise ValueError(f"n_clusters is {n_clusters}, it must be at least 2")
+    if n_samples < int(n_clusters):
+        raise ValueError(f"n_clusters is {n_clusters}, but there are only {n_samples} samples")
 
 
 def check_anchors(n_samples: int, n_anchors: int, n_neighbors: int) -> None:
     """Refuse m anchors that are more than the samples, or too few for k neighbours."""
-    n, m, k = n_samples, n_anchors, n_neighbors
-    if m > n:
-        raise ValueError(f"n_anchors is {m}, but there are only {n} samples")
-    if m < k + 1:
+    if n_anchors > n_samples:
+        raise ValueError(f"n_anchors is {n_anchors}, but there are only {n_samples} samples")
+    if n_anchors <= n_neighbors:
         ways = []
-        if m >= 2:
-            ways.append(f"n_neighbors to at most {m - 1}")
-        if k + 1 <= n:
-            ways.append(f"n_anchors to at least {k + 1}")
-        advice = " or ".join(ways) or f"n_anchors to {n} and n_neighbors to at most {n - 1}"
+        if n_anchors >= 2:
+            ways.append(f"n_neighbors to at most {n_anchors - 1}")
+        if n_neighbors < n_samples:
+            ways.append(f"n_anchors to at least {n_neighbors + 1}")
+        both = f"n_anchors to {n_samples} and n_neighbors to at most {n_samples - 1}"
         raise ValueError(
-            f"{m} anchor{'s are' if m > 1 else ' is'} too few for {k} neighbours (k + 1 <= m): "
-            f"set {advice} in the recipe"
+            f"{n_anchors} anchor{'s are' if n_anchors > 1 else ' is'} too few for {n_neighbors} "
+            f"neighbours (k + 1 <= m): set {' or '.join(ways) or both} in the recipe"
         )
 
 

@@ -22,8 +22,8 @@ from dmac.compute.interruption import deferred
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import count_epoch
 from dmac.compute.streaming import PreparedView
+from dmac.data.checks import digest
 from dmac.data.pipeline import ViewPipeline
-from dmac.data.source import digest
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
 from dmac.recipes import NetworkRecipe
@@ -58,32 +58,36 @@ class NetworkSolver(Solver):
         An epoch takes :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a` multiplications, about. The
         first sum is that of the encoders, the second that of the distances to the anchors, which in
         the embedding have the width d for every view :eq:`eq:epoch-operations`. Views are whitened
-        to so many directions :math:`r_a` as the recipe says.
+        to :math:`r_a` directions, the recipe's number or all.
         """
-        recipe, n, c = self.recipe, n_samples, n_clusters
-        check_clusters(n, c)
-        d = c if recipe.embedding_dim is None else recipe.embedding_dim
-        if recipe.orthonormal and d > n:
+        recipe = self.recipe
+        check_clusters(n_samples, n_clusters)
+        d = n_clusters if recipe.embedding_dim is None else recipe.embedding_dim
+        if recipe.orthonormal and d > n_samples:
             raise ValueError(
-                f"embedding_dim is {d}, but {n} samples have no {d} orthogonal columns: "
-                f"set it to at most {n} in the recipe, or orthonormal to False"
+                f"embedding_dim is {d}, but {n_samples} samples have no {d} orthogonal columns: "
+                f"set it to at most {n_samples} in the recipe, or orthonormal to False"
             )
         m = recipe.n_anchors
         if m is None:
-            m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+            m = n_anchors_for(n_samples, n_clusters, recipe.anchor_factor, recipe.anchor_share)
         epochs = range(1, max(recipe.epochs, 1) + 1)
-        check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
-        most = max(1, round(recipe.components * c)) if recipe.components else None
-        given = recipe.root, most, recipe.whitening_ridge, recipe.columns
+        check_anchors(
+            n_samples, m, max(neighbors_at(epoch, recipe, m, n_clusters) for epoch in epochs)
+        )
+        most = max(1, round(recipe.components * n_clusters)) if recipe.components else None
         inputs = sum(width if most is None else min(width, most) for width in widths)
         encoders = recipe.hidden_dim * (inputs + len(widths) * d)
         compared = inputs if recipe.anchor_space == "views" else len(widths) * d
         return Plan(
             recipe=recipe,
-            n_clusters=c,
-            n_fitted=n,
+            n_clusters=n_clusters,
+            n_fitted=n_samples,
             n_anchors=m,
-            pipelines=[ViewPipeline(*given) for _ in widths],
+            pipelines=[
+                ViewPipeline(recipe.root, most, recipe.whitening_ridge, recipe.columns)
+                for _ in widths
+            ],
             work=encoders + m * compared,
             epochs={"PretrainRecord": recipe.pretrain_epochs, "EpochRecord": recipe.epochs},
         )
@@ -101,7 +105,7 @@ class NetworkSolver(Solver):
         n_anchors: int,
         generator: torch.Generator,
     ) -> AnchorSource:
-        """What draws the anchors and graphs of an epoch."""
+        """The source of each epoch's anchors and graphs."""
         return anchor_source(network, views, n_anchors, self.recipe, generator)
 
     def pretrain(
@@ -142,7 +146,9 @@ class NetworkSolver(Solver):
         sklearn.exceptions.ConvergenceWarning
             If Ctrl-C was pressed in a fit without one: it ends after the epoch that was running.
         """
-        recipe, views, n_clusters = self.recipe, prepared.views, plan.n_clusters
+        recipe = self.recipe
+        views = prepared.views
+        n_clusters = plan.n_clusters
         widths = [pipeline.n_features_out_ for pipeline in prepared.pipelines]
         network = self.network(widths, n_clusters, generator)
         network.to_device(prepared.device, prepared.dtype).store_for(views)
@@ -200,7 +206,7 @@ class NetworkSolver(Solver):
     def _identity(
         self, prepared: Prepared, n_clusters: int, generator: torch.Generator
     ) -> dict[str, Any]:
-        """What a fit that goes on from a checkpoint has in common with the one that wrote it."""
+        """Identifies a fit: a checkpoint with another identity is refused."""
         return {
             "recipe": dataclasses.asdict(self.recipe),
             "n_clusters": int(n_clusters),
@@ -217,7 +223,7 @@ def _interrupt(state: _State, lengths: tuple[int, int], file: Checkpoint | None)
     done = f"epoch {state.progress[phase].epoch} of {lengths[phase]}"
     where = f"{'training' if phase else 'pre-training'} {done}"
     if file:
-        state.write(file)
+        file.save(state)
         raise KeyboardInterrupt(
             f"interrupted after {where}: the same call goes on from {file.path}"
         )
@@ -229,13 +235,15 @@ def _interrupt(state: _State, lengths: tuple[int, int], file: Checkpoint | None)
 
 
 class _State:
-    """What changes in the course of a fit, and what a checkpoint holds of it.
+    """Everything that a fit changes and a checkpoint holds.
 
     There are two phases, pre-training and training, each with its records and its progress.
     """
 
     def __init__(self, network: Network, source: AnchorSource, generator: torch.Generator) -> None:
-        self.network, self.source, self.generator = network, source, generator
+        self.network = network
+        self.source = source
+        self.generator = generator
         self.histories: tuple[list[Any], list[Any]] = ([], [])
         self.progress = [Progress(), Progress()]
         self.phase = 0
@@ -268,13 +276,8 @@ class _State:
                 history.append(record)
                 self.phase = phase
                 if file and (record.epoch % file.every == 0 or record.epoch == lengths[phase]):
-                    self.write(file)
+                    file.save(self)
                 yield record
-
-    def write(self, file: Checkpoint) -> None:
-        """Write a checkpoint of the last epoch that was done."""
-        parts = self.network, self.generator, self.source, self.histories
-        file.save(self.phase, self.progress[self.phase], *parts)
 
     def is_done(self, lengths: tuple[int, int]) -> bool:
         """Whether the last epoch of all was done."""

@@ -51,19 +51,22 @@ def save(estimator: Any, path: PathLike) -> None:
         "network": estimator.model_.state_dict(),
         "view": [pipeline.state() for pipeline in estimator.pipelines_],
         "membership": getattr(estimator, "membership_", None),
+        "labels_": estimator.labels_,
+        "embedding_": estimator.embedding_,
+        "anchors_": estimator.anchors_,
+        "cluster_centers_": estimator.cluster_centers_,
     }
-    names = "labels_", "embedding_", "anchors_", "cluster_centers_"
-    tree |= {name: getattr(estimator, name) for name in names}
-    params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
-    params["recipe"] = dataclasses.asdict(estimator.recipe_)
-    params["kind"] = type(estimator.recipe_).__name__
-    params["n_clusters"] = len(estimator.cluster_centers_)
-    params["dtype"] = str(estimator.model_.dtype).removeprefix("torch.")
+    params = estimator.get_params() | {
+        "recipe": dataclasses.asdict(estimator.recipe_),
+        "kind": type(estimator.recipe_).__name__,
+        "n_clusters": len(estimator.cluster_centers_),
+        "dtype": str(estimator.model_.dtype).removeprefix("torch."),
+        "device": str(estimator.device),  # it may be a torch.device
+    }
     if not isinstance(params["random_state"], (int, np.integer)):
         params["random_state"] = None  # a RandomState has moved on; it could not be repeated
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
-    params["device"] = str(params["device"])  # it may be a torch.device
     model = {
         "format": FORMAT,
         "version": VERSION,
@@ -151,42 +154,45 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
     fields, kind = params.pop("recipe"), params.pop("kind")
     fields.pop("length_guard", None)  # of 0.2.0; what it decided is in the pipelines
     kinds: dict[str, Any] = {"Recipe": NetworkRecipe}  # its name until 0.2
-    waiting = [BaseRecipe]
-    while waiting:
-        subclass = waiting.pop()
+    every = [BaseRecipe]
+    for subclass in every:  # which grows
         kinds[subclass.__name__] = subclass
-        waiting += subclass.__subclasses__()
+        every += subclass.__subclasses__()
     if kind not in kinds:
         raise ValueError(f"the model's recipe is a {kind}: import the module that defines it first")
     return kinds[kind](**fields)
 
 
 def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Any]:
-    recipe, c = estimator.recipe, estimator.n_clusters
     n_features = tuple(model["n_features"])
-    solver, labels = solver_of(recipe), tensors["labels_"].numpy()
-    plan = solver.plan(len(labels), n_features, c)
+    solver = solver_of(estimator.recipe)
+    labels = tensors["labels_"].numpy()
+    plan = solver.plan(len(labels), n_features, estimator.n_clusters)
     states = tree_of(tensors_of(tensors, "view"))
     for a, pipeline in enumerate(plan.pipelines):
         state = states.get(str(a), {})
         pipeline.restore(state if "views" not in model else _of_format_5(model["views"][a], state))
-    device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
     membership = tensors.get("membership")
     if membership is not None and len(membership) != len(labels):
         membership = None  # of an earlier fit, which 0.1.0 could save with a later one
-    network = tensors_of(tensors, "network")
     outcome = Outcome(
         labels=labels,
         z=tensors["embedding_"].numpy(),
         anchors=tensors["anchors_"].numpy(),
         centers=tensors["cluster_centers_"].numpy(),
-        model=solver.restore(network, plan.pipelines, c, device, dtype),
+        model=solver.restore(
+            tensors_of(tensors, "network"),
+            plan.pipelines,
+            estimator.n_clusters,
+            resolve_device(estimator.device),
+            resolve_dtype(estimator.dtype),
+        ),
         pretrain_history=[PretrainRecord(**record) for record in model["pretrain_history"]],
         history=[EpochRecord(**record) for record in model["history"]],
         membership=None if membership is None else membership.numpy(),
     )
     return {
-        "plan": dataclasses.replace(plan, recipe=recipe, n_anchors=model["n_anchors"]),
+        "plan": dataclasses.replace(plan, recipe=estimator.recipe, n_anchors=model["n_anchors"]),
         "outcome": outcome,
         "n_features": n_features,
         "column_names": np.array(model.get("feature_names") or [None] * sum(n_features), object),

@@ -21,8 +21,7 @@ from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.threads import as_a_piece, row_slices, run_in_threads
-from dmac.data.checks import say_which_are_zero
-from dmac.data.source import DaskView, View, block_rows
+from dmac.data.checks import DaskView, View, block_rows, say_which_are_zero
 from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_of
 
@@ -64,8 +63,8 @@ def place(
             part = x.part(rows)
             present[rows, a] = part.present
             tensors.append(view_tensor(pipeline.of_part(part), model.dtype, model.device))
-        z, shares = model.embed_new(tensors, present[rows])
-        keep(rows, z.cpu().numpy(), shares, present[rows])
+        z, memberships = model.embed_new(tensors, present[rows])
+        keep(rows, z.cpu().numpy(), memberships, present[rows])
 
     size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
     jobs = [functools.partial(of_block, rows) for rows in row_slices(n, size)]
@@ -81,7 +80,7 @@ def place(
 def placed(
     views: Sequence[View], pipelines: Sequence[Any], model: Model, of_block: OfBlock
 ) -> tuple[Array, Flags]:
-    """What a function returns of each block of `place`, put together, and which views are there."""
+    """The results of a function on each block of `place`, concatenated, and the presence (n, v)."""
     blocks: dict[int, Array] = {}
 
     def keep(rows: slice, *found: Any) -> None:
@@ -92,34 +91,19 @@ def placed(
     return np.concatenate([block for _, block in sorted(blocks.items())]), present
 
 
-class _Task:
-    """What every task of `lazily` holds beside its block: the fitted model, on the processor."""
+def placed_rows(*blocks: Array, fitted: Sequence[Any], block_id: tuple[int, ...]) -> Array:
+    """A block of `lazily`, by a name that Dask shows.
 
-    def __init__(
-        self,
-        views: Sequence[Any],
-        pipelines: Sequence[Any],
-        model: Model,
-        of_block: OfBlock,
-    ) -> None:
-        self.views, self.starts = [x.without_rows() for x in views], views[0].starts
-        self.pipelines, self.model = pipelines, model
-        self.of_block = of_block
-
-    def __call__(self, number: int, *blocks: Array) -> Array:
-        start = self.starts[number]
-        with as_a_piece():
-            views = [x.block(block, start) for x, block in zip(self.views, blocks)]
-            return placed(views, self.pipelines, self.model, self.of_block)[0]
-
-
-def placed_rows(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array:
-    """A block of `lazily`, by a name that Dask shows."""
-    return task(block_id[0], *blocks)
+    ``fitted`` has the views without rows, the first row of each block, and what else places.
+    """
+    views, starts, *about = fitted
+    start = starts[block_id[0]]
+    with as_a_piece():
+        return placed([x.block(block, start) for x, block in zip(views, blocks)], *about)[0]
 
 
 def lazily(
-    views: Sequence[View],
+    views: Sequence[Any],
     pipelines: list[Any],
     model: Model,
     recipe: BaseRecipe,
@@ -131,14 +115,17 @@ def lazily(
     from dask.delayed import delayed
 
     # From its state: a task may run where there is no such device.
-    cpu, state = torch.device("cpu"), dict(model.state_dict())
-    model = solver_of(recipe).restore(state, pipelines, n_clusters, cpu, model.dtype)
-    task = _Task(views, pipelines, model, of_block)
-    like = task(0, *(np.zeros((1, x.shape[1])) for x in views))
+    state = dict(model.state_dict())
+    about = n_clusters, torch.device("cpu"), model.dtype
+    model = solver_of(recipe).restore(state, pipelines, *about)
+    without_rows = [x.without_rows() for x in views]
+    fitted = without_rows, views[0].starts, pipelines, model, of_block
+    rows = (np.zeros((1, x.shape[1])) for x in views)
+    like = placed_rows(*rows, fitted=fitted, block_id=(0,))
     return dask.array.map_blocks(
         placed_rows,
         *(x.values for x in views),
-        task=delayed(task, traverse=False),
+        fitted=delayed(fitted, traverse=False),
         dtype=like.dtype,
         chunks=(views[0].values.chunks[0], *((size,) for size in like.shape[1:])),
         drop_axis=None if like.ndim == 2 else 1,
@@ -168,13 +155,14 @@ def in_order(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcom
     Where a part was fitted, all are placed.
     """
     if not prepared.is_part:
-        back, shares = prepared.back, outcome.membership
-        shares = None if shares is None else shares[back]
+        back = prepared.back
+        memberships = None if outcome.membership is None else outcome.membership[back]
         return dataclasses.replace(
-            outcome, z=outcome.z[back], labels=outcome.labels[back], membership=shares
+            outcome, z=outcome.z[back], labels=outcome.labels[back], membership=memberships
         )
     announce("the rest")
-    views, model, n = prepared.sources, outcome.model, prepared.sources[0].shape[0]
+    views = prepared.sources
+    n = views[0].shape[0]
     if isinstance(views[0], DaskView):
         return _labels_of(outcome, prepared, recipe)
     z = np.empty((n, outcome.z.shape[1]), outcome.z.dtype)
@@ -182,13 +170,14 @@ def in_order(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcom
     of_all = np.empty((n, len(outcome.centers)), z.dtype)
     nearest = NearestCenter(outcome.centers, outcome.labels, recipe)
 
-    def keep(rows: slice, embedded: Array, shares: Array | None, _: Flags) -> None:
+    def keep(rows: slice, embedded: Array, memberships: Array | None, _: Flags) -> None:
         labels[rows] = nearest(embedded)
-        z[rows], of_all[rows] = embedded, shares
+        z[rows] = embedded
+        of_all[rows] = memberships
 
-    present = place(views, prepared.pipelines, model, keep)
+    present = place(views, prepared.pipelines, outcome.model, keep)
     say_which_are_zero(np.asarray(~present.any(1)))
-    model = dataclasses.replace(model, missing=(~present).sum(0))
+    model = dataclasses.replace(outcome.model, missing=(~present).sum(0))
     return dataclasses.replace(outcome, z=z, labels=labels, membership=of_all, model=model)
 
 
@@ -196,14 +185,23 @@ def _labels_of(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outc
     """The outcome with labels of all samples of Dask arrays, and Z and memberships of the part."""
     from dask.base import compute
 
-    views, model, c = prepared.sources, outcome.model, len(outcome.centers)
+    c = len(outcome.centers)
     nearest = NearestCenter(outcome.centers, outcome.labels, recipe)
-    about = views, prepared.pipelines, model, recipe, c
-    both = lazily(*about, lambda z, _, present: np.column_stack([nearest(z), present]))
-    narrow, present = both[:, 0].astype(np.min_scalar_type(c)), both[:, 1:]
+    both = lazily(
+        prepared.sources,
+        prepared.pipelines,
+        outcome.model,
+        recipe,
+        c,
+        lambda z, _, present: np.column_stack([nearest(z), present]),
+    )
+    narrow = both[:, 0].astype(np.min_scalar_type(c))
+    present = both[:, 1:]
     with warnings.catch_warnings():  # of a model of many clusters, which is there once
         warnings.filterwarnings("ignore", message="Sending large graph")
         labels, zero, missing = compute(narrow, ~present.any(1), (present == 0).sum(0))
     say_which_are_zero(zero)
-    model, labels = dataclasses.replace(model, missing=missing), labels.astype(np.int64)
-    return dataclasses.replace(outcome, labels=labels, membership=None, model=model)
+    model = dataclasses.replace(outcome.model, missing=missing)
+    return dataclasses.replace(
+        outcome, labels=labels.astype(np.int64), membership=None, model=model
+    )

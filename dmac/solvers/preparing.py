@@ -13,10 +13,9 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import PreparedView, StreamedView
 from dmac.compute.threads import map_parts, row_slices
+from dmac.data.checks import ArrayView, DaskView, View, block_rows
 from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
-from dmac.data.pipeline import ViewPipeline
-from dmac.data.source import ArrayView, DaskView, View, block_rows
 from dmac.solvers.contract import Prepared
 
 # Samples of a block whose moments are added up.
@@ -56,9 +55,7 @@ def prepare(
     -------
     Prepared
     """
-    whole = all(x.in_memory for x in views) or any(
-        not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
-    )
+    whole = all(x.in_memory for x in views) or any(one.n_components for one in pipelines)
     take = _whole if whole else _in_blocks
     prepared, present = [], np.ones((len(order), len(pipelines)), bool)
     for a, pipeline in enumerate(pipelines):
@@ -101,13 +98,11 @@ def _levels(
 def _moments_of(x: View, transform: Callable[[Matrix], Matrix]) -> Moments:
     """Of all samples."""
     if isinstance(x, DaskView):
-        count, total, gram = x.summed(lambda rows: moments([transform(rows)]))
-        return count, total, gram
+        return tuple(x.summed(lambda rows: moments([transform(rows)])))
     n, d = x.shape
     slices = row_slices(n, min(_ROWS, block_rows(d)))
     parts = map_parts(slices, lambda some: moments(transform(x.part(s).there) for s in some))
-    count, total, gram = (sum(values) for values in zip(*parts))
-    return count, total, gram
+    return tuple(sum(values) for values in zip(*parts))
 
 
 def _in_blocks(

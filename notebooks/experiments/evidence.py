@@ -9,13 +9,13 @@ import pandas as pd
 from dmac.data.datasets import DATASETS, KINDS
 from experiments import compare, field, paper, records, studies
 from experiments.run import BASELINES
-from experiments.studies import CLOSED, DEFAULT, DEVELOPED, DEVELOPMENT, SIXTEEN
+from experiments.studies import CLOSED, DEVELOPED, DEVELOPMENT, SIXTEEN
 
 #: The methods of `beside` after `CLOSED`, in the order of its columns.
 TRAINED, SINGLE, PICKED = "REVISED", "best single", "best of four"
 #: The best single pipeline of all pages: of the four without training the one with the best mean
 #: accuracy over the sets that CLOSED_FORM was chosen on. No page picks it by scores that it shows.
-BEST_SINGLE = "closed form, whitened"
+BEST_SINGLE = "landmark spectral clustering"
 #: From so many sets on a mean has an interval: of fewer it says little more than that.
 FEWEST = 5
 #: The recipe that parts were taken out of: all views count alike.
@@ -27,9 +27,8 @@ def read_runs(results=records.RESULTS):
 
     To two decimals, as the oldest runs are stored.
     """
-    store = records.index(records.open_store(results).refresh())
     return {
-        name: records.runs_of(store, name).round({"acc": 2, "nmi": 2})
+        name: records.read_study(name, results).round({"acc": 2, "nmi": 2})
         for name in studies.shown_on("12_recipes", "11_network", "13_evidence")
     }
 
@@ -43,72 +42,33 @@ def read_lacking():
         A row for each run: ``recipe``, ``data``, ``pattern``, ``rate``, ``seed``, and ``acc`` and
         ``nmi`` in %, which are NaN where a fit failed or was stopped.
     """
-    store = records.index(records.open_store().refresh())
     names = [name for name in studies.STUDIES if name.startswith("lacking views")]
-    runs = pd.concat([records.runs_of(store, name) for name in names], ignore_index=True)
+    runs = pd.concat([records.read_study(name) for name in names], ignore_index=True)
     runs[["recipe", "pattern", "rate"]] = runs.variant.str.rsplit(", ", n=2, expand=True)
     runs = runs.rename(columns={"dataset": "data"}).astype({"rate": float, "data": str})
     return runs.round({"acc": 2, "nmi": 2})
 
 
-def pretrained():
-    """Scores of RELEASED after its pre-training alone, on every data set that has them.
-
-    k-means with ten starts on the embedding, where these runs are whole on PIE and on all held-out
-    sets that RELEASED was trained on. Until then it has one start, of which runs of RELEASED store
-    the scores.
-
-    Returns
-    -------
-    scores : pandas.DataFrame
-        ``acc`` and ``nmi`` in %, means over the seeds, by data set.
-    starts : int
-    """
-    store = records.index(records.open_store().refresh())
-    studied = (studies.COMPARISON, studies.EVERY, range(1, studies.SEEDS + 1))
-    released = records.runs(store, {"": studied[0]["RELEASED"]}, *studied[1:])
-    first = _means(records.whole(released), "start_acc", "start_nmi")
-    alone = _means(records.whole(records.runs_of(store, "pre-trained")), "acc", "nmi")
-    asked = first.index.intersection(["PIE", *studies.HELD_OUT])
-    return (alone, 10) if asked.isin(alone.index).all() else (first, 1)
-
-
-def with_pretrained(scores):
-    """Scores with those of `pretrained`, on the data sets that have both.
+def with_study(scores, name):
+    """Scores with those of a study of one variant, on the data sets that have all its runs.
 
     Parameters
     ----------
     scores : pandas.DataFrame
         Of `scores_of`.
-
-    Returns
-    -------
-    scores : pandas.DataFrame
-        With the columns of the method :data:`experiments.studies.PRETRAINED`, by its name.
-    starts : int
-        Of k-means.
+    name : str
+        In :data:`experiments.studies.STUDIES`; its runs may still be coming in.
     """
-    alone, starts = pretrained()
-    both = scores.join(pd.concat({studies.PRETRAINED.name: alone}, axis=1)).dropna()
-    return both, starts
-
-
-def with_default(scores):
-    """Scores with those of `DEFAULT`, on the data sets of which all its runs are stored."""
-    later = records.whole(records.read_study(DEFAULT), studies.SEEDS)
-    return scores.join(pd.concat({DEFAULT: _means(later, "acc", "nmi")}, axis=1), how="inner")
+    study = studies.STUDIES[name]
+    (variant,) = study.variants
+    runs = records.whole(records.read_study(name), study.seeds).astype({"dataset": str})
+    means = runs.groupby("dataset")[["acc", "nmi"]].mean()
+    return scores.join(pd.concat({variant: means}, axis=1), how="inner")
 
 
 def within(scores, groups):
     """Groups of data sets without those that a table has not."""
     return {name: [x for x in names if x in scores.index] for name, names in groups.items()}
-
-
-def _means(frame, *columns):
-    """Means by data set of two columns, as ``acc`` and ``nmi``."""
-    table = frame.groupby("dataset", observed=True)[list(columns)].mean()
-    table.index = table.index.astype(str)
-    return table.set_axis(["acc", "nmi"], axis=1)
 
 
 def check_complete(runs):
@@ -180,15 +140,6 @@ def by_part(runs, reference):
 def beside(runs):
     """`scores_of` CLOSED_FORM and REVISED on the sixteen sets, beside the pipelines in short."""
     return scores_of(runs, (CLOSED, TRAINED), SIXTEEN)[[CLOSED, TRAINED, SINGLE, PICKED]]
-
-
-def in_short(differences):
-    """Mean and interval over data sets as text, in points: "all", "chosen on" and "looked at"."""
-    table = compare.over_datasets(differences, DEVELOPED)
-    return {
-        name: f"{row['mean']:.1f} ± {row['half']:.1f}".replace("-", "−")
-        for name, row in table.iterrows()
-    }
 
 
 def choices(runs):
@@ -350,15 +301,12 @@ def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
         sets, and ``n``, how many these are: two sets with the same samples in one group are one,
         with their mean. On ``ahead`` of them the method has the higher ACC.
     """
-    rows = {}
-    for name, names in groups.items():
-        group = _each_once(scores.loc[list(names)])
-        change = group[method] - group[reference]
-        row = {"n": len(group), "ahead": (change.acc > 0).sum()}
-        for metric in ("acc", "nmi"):
-            row[metric], row[f"±{metric}"] = compare.interval(change[metric])
-        rows[name] = row
-    return pd.DataFrame.from_dict(rows, orient="index")
+    rows = {
+        name: compare.lead_over_sets(compare.lead(scores.loc[list(names)], method, reference))
+        for name, names in groups.items()
+    }
+    columns = ["n", "ahead", "acc", "±acc", "nmi", "±nmi"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 def beside_field(runs):
@@ -398,7 +346,9 @@ def means_of(scores, groups=studies.GROUPS):
     pandas.DataFrame
         A row for each group, with the columns of ``scores``.
     """
-    rows = {name: _each_once(scores.loc[list(names)]).mean() for name, names in groups.items()}
+    rows = {
+        name: compare.each_once(scores.loc[list(names)]).mean() for name, names in groups.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -415,9 +365,3 @@ def format_gains(table):
         rows = zip(table[metric], table[f"±{metric}"].where(table.n >= FEWEST))
         text[metric.upper()] = [compare.format_change(*row) for row in rows]
     return text
-
-
-def _each_once(scores):
-    """Rows of data sets with the same samples as one row, their mean."""
-    same = [studies.SAME_SAMPLES.get(name, name) for name in scores.index]
-    return scores.groupby(same, sort=False).mean()

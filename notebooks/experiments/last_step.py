@@ -1,53 +1,26 @@
 """Other last steps than k-means on every set at hand, and rules without labels that take one.
 
-``python -m experiments.last_step`` writes ``results/last_step.json``, which the record of the
-trials shows: scores of labels that start from one fit, and what the rules ask of them. It can be
-stopped at any time, and goes on where it was; the largest sets come first.
+``results/last_step.json`` has scores of labels that start from one fit, and what the rules ask of
+them, a list over the seeds each; the record of the trials shows it. What made it is at commit
+748f2882: ``python -m experiments.last_step`` there.
 """
 
 import json
-import warnings
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score
 
-import dmac
-from dmac.agc.votes import association
 from dmac.data.datasets import DATASETS
 from experiments import level_choice, records, sealed
-from experiments.ideas.last_step import GRAPH, OWN, labels_of
-from experiments.store import round_floats
 from experiments.studies import EVERY
 
 FILE = records.RESULTS / "last_step.json"
-SEEDS, METRICS = level_choice.SEEDS, ("acc", "nmi")
+METRICS = ("acc", "nmi")
+#: The recipe's own labels, and Leiden on its averaged graph, between which the rules choose.
+OWN, GRAPH = "AGC", "Leiden, graph"
 #: Samples above which a set is large, and what a step may lose on the others, in points.
 LARGE, LOSS = 3000, 0.5
 GROUPS = f"above {LARGE:,} samples", "the others", "all"
-
-
-def measured(name, load=level_choice.load):
-    """What is stored of a set: lists have an entry for each seed.
-
-    ``scores`` and numbers of ``clusters`` of all last steps, and of the recipe's labels and Leiden
-    on its graph the ``association`` and the agreement between the fits of both seeds, ``repeats``.
-    """
-    data, every = load(name), {}
-    c, stored = data.n_clusters, {"scores": {}, "clusters": {}, "association": {}}
-    for seed in SEEDS:
-        order = np.random.default_rng(seed).permutation(data.n_samples)
-        found, graph = labels_of([x[order] for x in data.views], c, seed)
-        for step, labels in found.items():
-            scored = dmac.scores(data.labels[order], labels)
-            stored["scores"].setdefault(step, []).append([scored[x] for x in METRICS])
-            stored["clusters"].setdefault(step, []).append(len(np.unique(labels)))
-            every.setdefault(step, []).append(labels[np.argsort(order)])
-        for step in (OWN, GRAPH):
-            stays = association(graph, found[step], c)
-            stored["association"].setdefault(step, []).append(stays)
-    stored["repeats"] = {step: adjusted_rand_score(*every[step]) for step in (OWN, GRAPH)}
-    return round_floats(stored)
 
 
 def read(stored=None):
@@ -108,20 +81,3 @@ def passing(table):
     ahead = large["mean"] > large["half"]
     keeps = (others["mean"] >= -LOSS) & (others["mean"] + others["half"] >= 0)
     return list(table.index[ahead]), list(table.index[ahead & keeps])
-
-
-def main():
-    """Make what is missing, set by set."""
-    stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    samples = sizes()
-    for name in sorted(samples.index, key=lambda x: (samples[x] <= LARGE, samples[x])):
-        if name not in stored:
-            with warnings.catch_warnings(action="ignore"):
-                stored[name] = measured(name)
-            lines = [f"{json.dumps(key)}: {json.dumps(one)}" for key, one in stored.items()]
-            FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-            print(len(stored), name, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,9 @@
-"""Which details the third level gets, by a rule fixed before the runs, and what each level adds.
+"""Which details the third level got, by a rule fixed before the runs, and what each level adds.
 
-    python -m experiments.level_choice --dry-run    # what is missing
-    python -m experiments.level_choice --jobs 2     # makes the missing runs, and stores them
-
-The page of the Record has the protocol. The sets are those at hand: the 66 of the book and the 34
-of the first sealed test. It can be stopped at any time, and goes on where it was.
+The page of the Record has the protocol. The sets are those that were at hand: the 66 of the book
+and the 34 of the first sealed test. The runs are stored; what made them is at commit 748f2882.
 """
 
-import argparse
 from dataclasses import replace
 
 import pandas as pd
@@ -15,9 +11,8 @@ import pandas as pd
 import dmac
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import compare, evidence, field, records, sealed
-from experiments.ideas.level_ideas import LevelIdea
-from experiments.run import BASELINES, Spec, run_name, settings_of
-from experiments.studies import CLOSED, DEFAULT, EVERY, SAME_SAMPLES
+from experiments.run import BASELINES, retired_settings, run_name, settings_of
+from experiments.studies import CLOSED, DEFAULT, EVERY
 
 #: The sets, and the recipe that all candidates are held against.
 SETS, BEFORE, AFTER = (*EVERY, *sealed.SETS), CLOSED, DEFAULT
@@ -33,7 +28,9 @@ WEIGHTS = {
     "equal, with the guard": {},
     "rank, with the guard": dict(retired="scaled weight rank"),
 }
-#: What is chosen next, each beside the weight that was: from the simplest, the base among them.
+#: The weight that was, by `choose`.
+CHOSEN = "halves"
+#: What is chosen next, each beside that weight: from the simplest, the base among them.
 DETAILS = {
     "components": {
         f"{n} components": {"scaled_components": n} if n != 30 else {} for n in (15, 30, 60)
@@ -64,95 +61,88 @@ def load(name):
     return sealed.load(name) if name in sealed.SETS else dmac.load(name)
 
 
-def kind_of(name):
-    """What a data set is of."""
-    return sealed.SETS[name].kind if name in sealed.SETS else evidence.DATASETS[name].kind
+def kinds_of(names):
+    """What data sets are of, by their names."""
+    known = evidence.DATASETS | sealed.SETS
+    return pd.Series({name: known[name].kind for name in names})
 
 
 def _run(changes, start):
-    beside = {name: changes[name] for name in ("retired",) if name in changes}
-    fields = {name: value for name, value in changes.items() if name not in beside}
-    kind = LevelIdea if {"normal_scores", "without"} & changes.keys() else type(start)
-    return "DMAC", settings_of(kind(**vars(start) | fields), sealed=True, **beside)
+    if "retired" in changes:
+        settings = settings_of(start, sealed=True, **changes)
+    elif changes.keys() <= vars(start).keys():
+        settings = settings_of(replace(start, **changes), sealed=True)
+    else:
+        settings = retired_settings("LevelIdea", start, changes, sealed=True)
+    return "DMAC", settings
 
 
-def steps(weight=None):
-    """What is compared in each step, from the simplest: step to name to method and settings.
-
-    Parameters
-    ----------
-    weight : str, optional
-        The key of `WEIGHTS` that was chosen, beside which further details are.
-    """
+def steps():
+    """What is compared in each step, from the simplest: step to name to method and settings."""
     found = {"weight": {name: _run(changes, _BASE) for name, changes in WEIGHTS.items()}}
-    if weight is not None:
-        start = replace(_BASE, **WEIGHTS[weight])
-        for step, details in DETAILS.items():
-            found[step] = {name: _run(changes, start) for name, changes in details.items()}
+    start = replace(_BASE, **WEIGHTS[CHOSEN])
+    for step, details in DETAILS.items():
+        found[step] = {name: _run(changes, start) for name, changes in details.items()}
     return found
 
 
-def scores_of(store, weight=None):
-    """The mean of ACC and NMI in %, over the seeds: a row for a set, a column for each candidate.
+def _scores(store, methods_on, sets):
+    """ACC and NMI in %, over the seeds: a row for a set, columns by method and metric.
 
-    A candidate of which a run lacks is not there.
+    A failed fit has the scores of one cluster. A ValueError says which run is not stored.
     """
-    candidates = {BEFORE: ("DMAC", settings_of(CLOSED_FORM_0_2, sealed=True))}
-    for step in steps(weight).values():
-        candidates |= step
-    return _means(store, candidates, SETS)
-
-
-def _means(store, candidates, sets, seeds=SEEDS):
-    found, columns = records.index(store), {}
-    for name, run in candidates.items():
-        rows = [[found.get(run_name(x, *run, seed)) for seed in seeds] for x in sets]
-        if all(record is not None for row in rows for record in row):
-            columns[name] = [sum(map(_score, row)) / len(row) for row in rows]
-    return pd.DataFrame(columns, index=list(sets), dtype=float)
-
-
-def _changed(store, changes, *about):
-    runs = {name: _run(fields, CLOSED_FORM) for name, fields in ({AFTER: {}} | changes).items()}
-    return _means(store, runs, *about)
-
-
-def of_fewer_levels(store):
-    """The seeds, and the scores of 0.3.0 and of `FEWER_LEVELS` as those of `scores_of`.
-
-    There is one seed where not all have both.
-    """
-    for seeds in (SEEDS, SEEDS[:1]):
-        scores = _changed(store, FEWER_LEVELS, SETS, seeds)
-        if set(FEWER_LEVELS) <= set(scores):
-            break
-    return seeds, scores
-
-
-def of_columns(store):
-    """What the changes of `COLUMNS` gain over `AFTER` by kind; None while a run lacks."""
-    scores, rows = _changed(store, COLUMNS, sealed.SETS), {}
-    if not {AFTER, *COLUMNS} <= set(scores):
-        return None
-    kinds = pd.Series({name: kind_of(name) for name in scores.index})
-    for kind in [*sorted(kinds.unique()), "all"]:
-        here = scores if kind == "all" else scores[kinds == kind]
-        gains = {name: gain(here, name, AFTER) for name in COLUMNS}
-        rows[kind] = {"sets": len(here)}
-        rows[kind] |= {name: compare.format_change(*one) for name, one in gains.items()}
+    found, rows = records.index(store), {}
+    for x in sets:
+        rows[x] = {}
+        for name, run in methods_on(x).items():
+            made = [found.get(run_name(x, *run, seed)) for seed in SEEDS]
+            if None in made:
+                raise ValueError(f"a run of {name} on {x} is not stored")
+            scores = [one.get("scores") or one["one_cluster"] for one in made]
+            for metric in ("acc", "nmi"):
+                rows[x][name, metric] = sum(100 * s[metric] for s in scores) / len(scores)
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _score(record):
-    scores = record.get("scores") or record["one_cluster"]
-    return 50 * (scores["acc"] + scores["nmi"])
+def _of_both(scores):
+    """The mean of ACC and NMI: a column for each method."""
+    return scores.T.groupby(level=0, sort=False).mean().T
+
+
+def scores_of(store):
+    """The mean of ACC and NMI in %, over the seeds: a row for each set, a column a candidate."""
+    candidates = {BEFORE: _run({}, CLOSED_FORM_0_2)}
+    for step in steps().values():
+        candidates |= step
+    return _of_both(_scores(store, lambda _: candidates, SETS))
+
+
+def _of_changes(store, changes, sets):
+    """Scores of 0.3.0 and of changes of it, as `scores_of`."""
+    runs = {name: _run(fields, CLOSED_FORM) for name, fields in ({AFTER: {}} | changes).items()}
+    return _of_both(_scores(store, lambda _: runs, sets))
+
+
+def of_fewer_levels(store):
+    """The scores of 0.3.0 and of `FEWER_LEVELS`, as `scores_of`."""
+    return _of_changes(store, FEWER_LEVELS, SETS)
+
+
+def of_columns(store):
+    """What the changes of `COLUMNS` gain over `AFTER`, by kind."""
+    scores = _of_changes(store, COLUMNS, sealed.SETS)
+    groups = dict(list(scores.groupby(kinds_of(scores.index)))) | {"all": scores}
+    rows = {
+        kind: {"sets": len(here)}
+        | {name: compare.format_change(*gain(here, name, AFTER)) for name in COLUMNS}
+        for kind, here in groups.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def gain(scores, candidate, reference):
     """How far a candidate is ahead over sets, in points, with the half width of its interval."""
-    change = scores[candidate] - scores[reference]
-    same = [SAME_SAMPLES.get(name, name) for name in change.index]
-    return compare.interval(change.groupby(same).mean())
+    return compare.interval(compare.lead(scores, candidate, reference))
 
 
 def choose(scores, candidates):
@@ -164,11 +154,6 @@ def choose(scores, candidates):
     return max(candidates, key=lambda name: scores[name].mean())
 
 
-def chosen_weight(scores):
-    """The choice of the first step; None while its runs lack."""
-    return choose(scores, WEIGHTS) if set(WEIGHTS) <= set(scores) else None
-
-
 def by_kind(scores, candidates):
     """What is chosen without each kind of data, and what that gains on it over `BEFORE`.
 
@@ -177,10 +162,9 @@ def by_kind(scores, candidates):
     pandas.DataFrame
         A row for each kind: ``n`` sets, the ``choice`` on all others, and its mean ``gain``.
     """
-    kinds, rows = pd.Series({name: kind_of(name) for name in scores.index}), {}
-    for kind in sorted(kinds.unique()):
-        here = scores[kinds == kind]
-        choice = choose(scores[kinds != kind], candidates)
+    rows = {}
+    for kind, here in scores.groupby(kinds_of(scores.index)):
+        choice = choose(scores.drop(here.index), candidates)
         gains = here[choice] - here[BEFORE]
         rows[kind] = {"n": len(here), "choice": choice, "gain": gains.mean()}
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -197,7 +181,7 @@ def gains_over(scores, reference=BEFORE, said=compare.format_change):
             for group, sets in (GROUPS | {"all": list(SETS)}).items()
         }
         for name in scores
-        if name != reference and reference in scores
+        if name != reference
     }
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -207,98 +191,41 @@ def beside_pipelines(store):
 
     Returns
     -------
-    pandas.DataFrame or None
+    pandas.DataFrame
         A row for each set, columns by method and metric; the sets of the first test have their
-        samples shuffled for all methods, the others for ours. None while a run lacks.
+        samples shuffled for all methods, the others for ours.
     """
-    found, rows = records.index(store), {}
-    ours = {AFTER: CLOSED_FORM, BEFORE: CLOSED_FORM_0_2}
-    ours = {name: ("DMAC", settings_of(recipe, sealed=True)) for name, recipe in ours.items()}
+    ours = {AFTER: _run({}, CLOSED_FORM), BEFORE: _run({}, CLOSED_FORM_0_2)}
     tested = sealed.studies_of()["pipelines"].variants
-    older = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
-    older |= {name: (name, field.field_settings(name)) for name in field.STANDARD}
-    for x in SETS:
-        for name, run in (ours | (tested if x in sealed.SETS else older)).items():
-            made = [found.get(run_name(x, *run, seed)) for seed in SEEDS]
-            if None in made:
-                return None
-            for metric in ("acc", "nmi"):
-                scores = [100 * (one.get("scores") or one["one_cluster"])[metric] for one in made]
-                rows.setdefault(x, {})[name, metric] = sum(scores) / len(scores)
-    return pd.DataFrame.from_dict(rows, orient="index")
+    older = BASELINES | {name: (name, field.field_settings(name)) for name in field.STANDARD}
+    return _scores(store, lambda x: ours | (tested if x in sealed.SETS else older), SETS)
 
 
 def over_each(scores):
     """How far 0.3.0 is ahead of every other method of `beside_pipelines`, by group and metric."""
-    others = [name for name in scores.columns.unique(0) if name != AFTER]
-    rows = {
-        name: {
-            f"{metric.upper()}, {group}": compare.format_change(
-                *gain(scores.loc[sets].xs(metric, axis=1, level=1), AFTER, name)
-            )
-            for group, sets in GROUPS.items()
-            for metric in ("acc", "nmi")
-        }
-        for name in others
-    }
-    return pd.DataFrame.from_dict(rows, orient="index")
+    columns = {}
+    for group, sets in GROUPS.items():
+        for metric in ("acc", "nmi"):
+            here = scores.loc[sets].xs(metric, axis=1, level=1)
+            columns[f"{metric.upper()}, {group}"] = {
+                name: compare.format_change(*gain(here, AFTER, name))
+                for name in here
+                if name != AFTER
+            }
+    return pd.DataFrame(columns)
 
 
 def means_by_kind(scores, metric="acc"):
-    """Means of `beside_pipelines` by kind, within each group of sets, and over all of the group."""
-    kinds, tables = pd.Series({name: kind_of(name) for name in scores.index}), {}
+    """Means of `beside_pipelines` by kind, within each group of sets, and over all of the group.
+
+    Sets with the same samples count once, as in `over_each`.
+    """
+    tables = {}
     for group, sets in GROUPS.items():
-        here = scores.loc[sets].xs(metric, axis=1, level=1)
-        table = here.groupby(kinds[sets]).mean()
-        table.loc["all"] = here.mean()
-        table.insert(
-            0, "sets", kinds[sets].value_counts().reindex(table.index, fill_value=len(sets))
-        )
-        tables[group] = table
+        here = compare.each_once(scores.loc[sets].xs(metric, axis=1, level=1))
+        kinds = here.groupby(kinds_of(here.index))
+        table = kinds.mean()
+        table.insert(0, "sets", kinds.size())
+        table.loc["all"] = [len(here), *here.mean()]
+        tables[group] = table.astype({"sets": int})
     return pd.concat(tables)
-
-
-def asked(store):
-    """Every run that is to be made, seed by seed, those of the first step before the others."""
-    weight, specs = chosen_weight(scores_of(store)), []
-    runs = [("DMAC", settings_of(CLOSED_FORM_0_2, sealed=True))]
-    runs += [run for step in steps(weight).values() for run in step.values()]
-    for seed in SEEDS:
-        for run in runs:
-            # Runs of the test itself are in its own file.
-            specs += [Spec(name, *run, seed, "level choice") for name in SETS]
-    whole = ({}, *FEWER_LEVELS.values())  # first all that was chosen in one recipe
-    beside = [(_run(changes, CLOSED_FORM), SETS) for changes in whole]
-    beside += [(_run(changes, CLOSED_FORM), sealed.SETS) for changes in COLUMNS.values()]
-    return specs + [
-        Spec(name, *run, seed, "level choice")
-        for seed in SEEDS
-        for run, sets in beside
-        for name in sets
-    ]
-
-
-def missing(store):
-    """Those of the runs `asked` for that the store lacks."""
-    found = records.index(store)
-    named = ((s, run_name(s.dataset, s.method, s.settings, s.seed)) for s in asked(store))
-    return [spec for spec, name in named if name not in found]
-
-
-def main(arguments=None):
-    """The command: see the head of this module."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
-    given = parser.parse_args(arguments)
-    store = records.open_store()
-    while specs := missing(store.refresh()):
-        print(f"{len(specs)} runs are missing", flush=True)
-        if given.dry_run:
-            break
-        for record in records.complete(specs, store, n_jobs=given.jobs, load=load):
-            print(record["dataset"], record["seed"], record.get("error", ""), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -162,7 +162,7 @@ def ties(model, views):
         for pipeline, x in zip(model.pipelines_, checked)
     ]
     shares = []
-    for one in fitted.drawn(prepared, np.column_stack([x.present for x in checked]))[0]:
+    for one in fitted.on_first_graph(prepared, np.column_stack([x.present for x in checked]))[0]:
         x, present = one.block.x.double(), one.block.present
         if one.sets.widths and present is not None:
             x = x[present.all(1)]

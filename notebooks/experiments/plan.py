@@ -6,7 +6,7 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 from experiments import studies
 from experiments.records import RESULTS
-from experiments.run import Spec
+from experiments.run import Spec, is_retired
 from experiments.store import slug
 from experiments.studies import STUDIES
 
@@ -25,11 +25,13 @@ parameter is a new run. `experiments.store` reads and writes the files.
   all its runs here.
 - `runs/bench-*.jsonl` has measurements of seconds and memory, for scaling and record_costs.
 - `runs/sealed.jsonl` has the runs of the sealed test, for record_sealed, and
-  `runs/level-choice.jsonl` those by which the third level is chosen, for record_levels.
+  `runs/level-choice.jsonl` those by which the third level was chosen, for record_levels.
+- Runs of the kinds `NetworkIdea`, `SpectralIdea` and `LevelIdea`, and the numbers of clusters by
+  fits, can be made at commit 748f2882, and not since.
 - `runs/arrays/` has what figures 3 and 4 draw, and `repeated/` runs that were made again.
-- `one_page.json`, `repair.json`, `row_lengths.json` and `units.json` have the few numbers that
-  chapters carry along, and `last_step.json` those of a section of record_trials. The modules of
-  these names in `experiments` write them.
+- `one_page.json`, `repair.json` and `row_lengths.json` have the few numbers that chapters carry
+  along; the modules of these names in `experiments` write them. `units.json`, for a section of
+  chapter 13, and `last_step.json`, for one of record_trials, were written at commit 748f2882.
 
 | file in `runs/` | studies in it | pages that show them | runs that they list |
 |:--|:--|:--|--:|
@@ -40,7 +42,7 @@ _KEPT = ("comparison", "ablation")
 
 
 def specs(variants, datasets, seeds, file, keep=False):
-    """The runs of some variants.
+    """The runs of some variants, but for those that the code cannot make any more.
 
     Parameters
     ----------
@@ -69,6 +71,7 @@ def specs(variants, datasets, seeds, file, keep=False):
         for seed in seeds
         for dataset in datasets
         for method, settings in variants.values()
+        if not is_retired(settings)
     ]
 
 
@@ -77,15 +80,12 @@ def of(name, datasets=None):
 
     What the code no longer has is in the store, but cannot be made: it is left out.
     """
-    study, runs = STUDIES[name], []
+    study = STUDIES[name]
     if study.retired:
-        return runs
+        return []
     file = study.file or name
     on = study.datasets if datasets is None else datasets
-    for seed in study.all_seeds:
-        here = {key: run for key, run in study.with_seed(seed).items() if "retired" not in run[1]}
-        runs += specs(here, on, [seed], file, keep=file in _KEPT)
-    return runs
+    return specs(study.variants, on, study.all_seeds, file, keep=file in _KEPT)
 
 
 def full(datasets=None):
@@ -119,9 +119,8 @@ def catalogue():
     for file, here in sorted(files.items()):
         pages = {page: None for study in here.values() for page in study.pages.split()}
         listed = sum(
-            len(study.with_seed(seed)) * len(study.datasets)
+            len(study.variants) * len(study.datasets) * len(study.all_seeds)
             for study in here.values()
-            for seed in study.all_seeds
         )
         rows.append(f"| `{file}` | {'; '.join(here)} | {', '.join(pages)} | {listed:,} |\n")
     return _BEGINS + "".join(rows)

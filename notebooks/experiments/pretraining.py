@@ -16,8 +16,8 @@ import joblib
 import torch
 from filelock import FileLock
 
-from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
-from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.checkpoint import optimiser_state
+from dmac.compute.files import leaves, read_tensors, write_tensors
 from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
 from dmac.solvers.network_solver import NetworkSolver
@@ -109,5 +109,5 @@ def _save(shelf, network, progress, log):
         "groups": optimiser["param_groups"],
         "records": [dataclasses.astuple(record) for record in log],
     }
-    tensors = _weights_of(network) | optimiser_tensors(optimiser)
+    tensors = _weights_of(network) | dict(leaves({"optimiser": optimiser["state"]}))
     write_tensors(shelf / f"{progress.epoch}.safetensors", tensors, numbers)

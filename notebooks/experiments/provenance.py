@@ -17,7 +17,7 @@ import sklearn
 import torch
 
 import dmac
-from dmac.data.source import digest
+from dmac.data.checks import digest
 
 #: Where the code is: of the package, and of the experiments.
 PACKAGE, HERE = Path(dmac.__file__).parent, Path(__file__).parent

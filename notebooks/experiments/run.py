@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from unittest import mock
 
 import numpy as np
-import scipy.sparse
 import torch
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
@@ -28,9 +27,6 @@ from dmac.metrics import scores
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.recipes import NetworkRecipe, SpectralRecipe
 from experiments import field, incomplete, libraries, pretraining, provenance
-from experiments.ideas.level_ideas import LevelIdea
-from experiments.ideas.network_ideas import NetworkIdea
-from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.measure import (
     compare_threads,
     curves_of,
@@ -40,13 +36,21 @@ from experiments.measure import (
 )
 from experiments.store import canonical, round_floats
 
-#: The shallow pipelines of chapter 1: name in a table, function of views, number of clusters and
-#: seed, which returns labels, and settings.
+#: The shallow pipelines of chapter 1 by their names in the store: functions of views, number of
+#: clusters, seed and settings, which return labels.
+PIPELINES = {
+    "k-means, concatenated": baselines.raw_kmeans,
+    "k-means, whitened": baselines.whitened_kmeans,
+    "closed form, whitened": baselines.landmark_spectral_clustering,
+    "closed form, whitened, k = 10": baselines.landmark_spectral_clustering,
+}
+#: The same by their names in tables: name in the store, and settings. Where the two differ, the
+#: first runs were stored before another method was called the closed form.
 BASELINES = {
-    "k-means, concatenated": (baselines.raw_kmeans, {}),
-    "k-means, whitened": (baselines.whitened_kmeans, {}),
-    "closed form, whitened": (baselines.landmark_spectral_clustering, {"n_neighbors": 5}),
-    "closed form, whitened, k = 10": (baselines.landmark_spectral_clustering, {"n_neighbors": 10}),
+    "k-means, concatenated": ("k-means, concatenated", {}),
+    "k-means, whitened": ("k-means, whitened", {}),
+    "landmark spectral clustering": ("closed form, whitened", {"n_neighbors": 5}),
+    "landmark spectral clustering, k = 10": ("closed form, whitened, k = 10", {"n_neighbors": 10}),
 }
 #: What settings of a system of `dmac.peers` do not hold: a run has a seed and a device of its own,
 #: and the budget decides whether there is a result, and not which.
@@ -61,7 +65,7 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
 
 
 #: The other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
-#: of clusters, seed and settings, which returns the fitted system. They are not among `BASELINES`:
+#: of clusters, seed and settings, which returns the fitted system. They are not among `PIPELINES`:
 #: they take hours, so a page shows their stored runs and makes none.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: Those of them whose labels are the arg-max of soft assignments, beside which a record has the
@@ -81,10 +85,15 @@ SURE = "how sure"
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = {
     "Recipe": NetworkRecipe,  # its name when the first runs were stored
-    **{
-        kind.__name__: kind
-        for kind in (SpectralRecipe, NetworkIdea, SpectralIdea, LevelIdea, incomplete.Unfilled)
-    },
+    "SpectralRecipe": SpectralRecipe,
+    "Unfilled": incomplete.Unfilled,
+}
+#: Ideas that gained nothing, whose code left after commit 748f2882: by their kind, the recipe that
+#: they changed, and the fields that they added to it. Their runs are found, and not made.
+RETIRED_KINDS = {
+    "NetworkIdea": (NetworkRecipe, {"al_form": "entropy"}),
+    "SpectralIdea": (SpectralRecipe, {"refinement": "none", "refinement_steps": 10}),
+    "LevelIdea": (SpectralRecipe, {"normal_scores": False, "without": None}),
 }
 #: What settings of DMAC say beside the recipe; see `settings_of`.
 _BESIDE = (
@@ -98,7 +107,7 @@ class Spec:
     """A run to be made; its settings hold every parameter of the method."""
 
     dataset: str  # a name in ``dmac.available()``, or the path of a file
-    method: str  # "DMAC", `SUGGESTED`, `SURE`, a key of `BASELINES`, `PEERS`, `LIBRARIES` or others
+    method: str  # "DMAC", `SUGGESTED`, `SURE`, a key of `PIPELINES`, `PEERS`, `LIBRARIES` or others
     settings: dict  # of `settings_of`, `peer_settings`, `library_settings`, `field_settings`
     seed: int
     file: str  # group of records in the store
@@ -147,6 +156,16 @@ def settings_of(recipe, **beside):
     return fields | beside
 
 
+def retired_settings(kind, recipe, changes, **beside):
+    """The settings of a run by one of `RETIRED_KINDS`: a recipe's, with other values in fields."""
+    return settings_of(recipe, **beside) | RETIRED_KINDS[kind][1] | changes | {"kind": kind}
+
+
+def is_retired(settings):
+    """Whether a run with these settings can be found in the store, and not be made."""
+    return "retired" in settings or settings.get("kind") in RETIRED_KINDS
+
+
 @functools.cache
 def _peer_defaults(name):
     return {k: v for k, v in peers.ALL[name](2).get_params().items() if k not in _NO_SETTINGS}
@@ -187,6 +206,8 @@ def _in_fields_of_today(settings):
 
 @functools.cache
 def _defaults(kind):
+    if kind in RETIRED_KINDS:
+        return retired_settings(kind, RETIRED_KINDS[kind][0](name=""), {})
     return settings_of(KINDS[kind](name=""))
 
 
@@ -224,7 +245,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         A fit that failed by its own doing has ``error`` instead of scores; a sealed one also has
         the scores of ``one_cluster`` with all samples.
     """
-    if retired := spec.settings.get("retired"):
+    if is_retired(spec.settings):
+        retired = spec.settings.get("retired", spec.settings["kind"])
         raise ValueError(
             f"this run cannot be made any more, only found in the store: {retired!r} was taken out "
             "of the code"
@@ -343,32 +365,6 @@ def _dmac(data, spec, device):
     return measure(data, recipe, spec.seed, device=device, keep=spec.keep)
 
 
-def _suggested_by_fits(data, spec, candidates):
-    """The candidate whose fit is the most stable, as it is and less than on permuted columns."""
-    rng = np.random.default_rng(spec.seed)
-    fields = {name: value for name, value in spec.settings.items() if name != "candidates"}
-
-    def stability(views, c):
-        model = dmac.AnchorGraphClustering(c, recipe_of(fields), spec.seed).fit(views).model_
-        return model.stabilities[len(model.stages) - 1]
-
-    given = {"stability of fits": data.views, "permuted": [permuted(x, rng) for x in data.views]}
-    stable = {name: [stability(views, c) for c in candidates] for name, views in given.items()}
-    own, null = map(np.array, stable.values())
-    best = {"stability of fits": own, "less permuted": own - null}
-    return {
-        "suggested": {name: candidates[int(np.argmax(x))] for name, x in best.items()},
-        "candidates": candidates,
-        "stable": round_floats(stable),
-    }
-
-
-def permuted(x, rng):
-    """Every column of a view in an order of its own: what is left has no clusters."""
-    x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
-    return rng.permuted(x, axis=0)
-
-
 def _sure(data, spec, device):
     """How sure the labels of DMAC or of one of `PEERS` are."""
     settings = dict(spec.settings)
@@ -386,16 +382,13 @@ def _sure(data, spec, device):
 def _suggested(data, spec, device):
     """The number of clusters by each criterion, of candidates with four samples each."""
     candidates = [c for c in spec.settings["candidates"] if c <= data.n_samples // 4]
-    if "kind" in spec.settings:
-        return _suggested_by_fits(data, spec, sorted({*candidates, data.n_clusters}))
     suggestion = suggest_n_clusters(data.views, candidates, random_state=spec.seed)
     return {"suggested": {criterion: suggestion.best(criterion) for criterion in CRITERIA}}
 
 
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
-    baselines = {name: function for name, (function, _) in BASELINES.items()}
-    functions = baselines | PEERS | LIBRARIES | incomplete.BASELINES
+    functions = PIPELINES | PEERS | LIBRARIES | incomplete.BASELINES
     more = {"device": device} if spec.method in PEERS else {}
     settings = {k: v for k, v in spec.settings.items() if k not in ("lacking", "sealed")} | more
     start = time.perf_counter()

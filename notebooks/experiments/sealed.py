@@ -163,7 +163,7 @@ def studies_of(test=FIRST):
     assays = tuple(name for name in sets if sets[name].kind in ASSAYS)
     closed = {name: _recipe(recipe) for name, recipe in test.recipes.items()}
     networks = RECIPES if test.beside else RECIPES | {PRETRAINED.name: PRETRAINED}
-    plain = {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
+    plain = {name: (method, more | {"sealed": True}) for name, (method, more) in BASELINES.items()}
     sure = settings_of(test.recipes[test.tested], of="DMAC", fits=1, sealed=True)
     count = {"candidates": CANDIDATES, "sealed": True}
     return {
@@ -366,18 +366,8 @@ def differences(scores, other, related=()):
     related : sequence of sequence of str
         Groups of sets of which each counts as one, by their mean.
     """
-    both = (scores[tested_of(scores)] - scores[other]).dropna()
     first = {name: group[0] for group in related for name in group}
-    return both.groupby([first.get(name, name) for name in both.index], sort=False).mean()
-
-
-def _tested(change):
-    """Numbers of a comparison over sets: for each score mean, half width of the interval and p."""
-    row = {"n": len(change), "ahead": (change.acc > 0).sum()}
-    for metric in _METRICS:
-        test = compare.t_test(change[metric]) if len(change) else [np.nan] * 3
-        row |= dict(zip((metric, f"±{metric}", f"p {metric}"), test))
-    return row
+    return compare.lead(scores, tested_of(scores), other, first)
 
 
 def against_methods(scores, related=(), beside=FIRST.beside):
@@ -393,7 +383,7 @@ def against_methods(scores, related=(), beside=FIRST.beside):
     """
     ours = tested_of(scores)
     others = [name for name in scores.columns.unique(0) if name not in (ours, *beside)]
-    rows = {name: _tested(differences(scores, name, related)) for name in others}
+    rows = {name: compare.lead_over_sets(differences(scores, name, related)) for name in others}
     table = pd.DataFrame.from_dict(rows, orient="index").sort_values("acc", kind="stable")
     return table.assign(**{p: compare.holm(table[p]) for p in ("p acc", "p nmi")})
 
@@ -425,7 +415,7 @@ def by_group(scores, other, sets=SETS, related=()):
         A row for each group, with the columns of `against_methods`; p is not adjusted.
     """
     rows = {
-        group: _tested(differences(scores.loc[names], other, related))
+        group: compare.lead_over_sets(differences(scores.loc[names], other, related))
         for group, names in groups_of(sets).items()
     }
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -479,7 +469,7 @@ def confidence(runs, sets=SETS):
     rows = {}
     for group, names in groups_of(sets).items():
         some = by_set[by_set.index.isin(names)]
-        half = compare.interval(some.gain)[1] if len(some) else np.nan
+        half = compare.interval(some.gain)[1]
         rows[group] = {"n": len(some), **some.mean(), "±gain": half}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -611,7 +601,7 @@ def plot_by_set(runs, sets=SETS):
     for metric, name in _METRICS.items():
         table = compare.paired_differences(frame, ours, best, metric).assign(p=1.0)
         panels[name] = {"": table.sort_values("mean")}
-    return figures.plot_forest(panels, over=["all"], label=f"{ours} minus {best}, points")
+    return figures.plot_forest(panels, over=["all"], label=f"{ours} minus\n{best}, points")
 
 
 def plot_by_method(runs, beside=FIRST.beside):

@@ -6,7 +6,7 @@ some variants with their data sets and seeds; :mod:`experiments.plan` puts the s
 
 import itertools
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmac.data.datasets import DATASETS
 from dmac.recipes import (
@@ -19,9 +19,6 @@ from dmac.recipes import (
     NetworkRecipe,
 )
 from experiments import field, incomplete, paper
-from experiments.ideas.network_ideas import NetworkIdea
-from experiments.ideas.refinement import FORMS
-from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.libraries import ESTIMATORS, library_settings
 from experiments.run import (
     ALONE,
@@ -31,6 +28,7 @@ from experiments.run import (
     SUGGESTED,
     SURE,
     peer_settings,
+    retired_settings,
     settings_of,
 )
 
@@ -144,30 +142,23 @@ class Study:
 
     variants: dict  # name to (method, settings)
     datasets: tuple
-    seeds: int | dict | range  # from 1 to it; or the last seed of each variant; or these
+    seeds: int | range  # from 1 to it; or these
     pages: str  # names of files in notebooks and book, by blanks
     file: str = ""  # group of records in the store; empty for the study's name
     retired: str = ""  # why its runs can be found, and not be made
 
     @property
     def all_seeds(self):
-        """The seeds that at least one of the variants has."""
-        if isinstance(self.seeds, range):
-            return self.seeds
-        last = self.seeds if isinstance(self.seeds, int) else max(self.seeds.values())
-        return range(1, last + 1)
-
-    def with_seed(self, seed):
-        """The variants that are run with a seed."""
-        last = self.seeds if isinstance(self.seeds, dict) else {}
-        return {k: run for k, run in self.variants.items() if seed <= last.get(k, seed)}
+        """The seeds that each of the variants has."""
+        return self.seeds if isinstance(self.seeds, range) else range(1, self.seeds + 1)
 
 
-def variant(base, name="variant", **changes):
-    """A recipe with other values in some fields, or an idea on it where those need one."""
-    idea = NetworkIdea if isinstance(base, NetworkRecipe) else SpectralIdea
-    needed = not changes.keys() <= vars(base).keys() or changes.get("sigma") == "spread"
-    return (idea if needed else type(base))(**vars(base) | changes | {"name": name})
+def _changed(base, changes, **beside):
+    """Settings of a recipe with other values in some fields, or of the idea that had them."""
+    if changes.keys() <= vars(base).keys() and changes.get("sigma") != "spread":
+        return settings_of(replace(base, **changes), **beside)
+    kind = "NetworkIdea" if isinstance(base, NetworkRecipe) else "SpectralIdea"
+    return retired_settings(kind, base, changes, **beside)
 
 
 def vary(changes, base=RELEASED, **beside):
@@ -187,8 +178,7 @@ def vary(changes, base=RELEASED, **beside):
         Name to method and settings.
     """
     return {
-        str(name): ("DMAC", settings_of(variant(base, **fields), **beside))
-        for name, fields in changes.items()
+        str(name): ("DMAC", _changed(base, fields, **beside)) for name, fields in changes.items()
     }
 
 
@@ -203,7 +193,7 @@ def _scaled(recipe, *names):
 
 
 #: RELEASED without its training: k-means with ten starts on what the pre-training embeds.
-PRETRAINED = variant(RELEASED, "RELEASED, pre-trained", epochs=0, final_n_init=10)
+PRETRAINED = replace(RELEASED, name="RELEASED, pre-trained", epochs=0, final_n_init=10)
 
 # What RELEASED is changed to in the ablation, the sensitivity analysis and the trials.
 
@@ -432,7 +422,14 @@ del CONSTANTS["anchor_share x 2"]  # as many anchors as samples
 #: A step on the way: filtered votes alone, without a guard, and eight anchor sets.
 BEFORE = dict(vote_form="filtered", guard=0.0, anchor_sets=8)
 #: The paper's three ideas in forms whose gradient reaches the anchors, or the noise on them.
-SPECTRAL_IDEAS = {form: dict(refinement=form) for forms in FORMS.values() for form in forms}
+SPECTRAL_IDEAS = {
+    form: dict(refinement=form)
+    for form in (
+        *("noise by prediction", "noise by agreement"),
+        *("prediction", "balanced entropy"),
+        *("cross-entropy", "information"),
+    )
+}
 #: A network trained on the same graphs: its vote in place of the linear map's, or its embedding,
 #: with the filter, in place of the eigenvectors. `AT_TAG` says where its code is.
 TRAINED = {
@@ -444,6 +441,7 @@ TRAINED = {
 
 #: Where the code of retired runs is, in this repository.
 AT_TAG = "its code is at commit 1931a8f"
+AT_COMMIT = "its code is at commit 748f2882"
 #: Why the others cannot be made again.
 NOT_KEPT = "made by a script that was not kept"
 #: The search before there was a network, on spectral embeddings of averaged anchor graphs: the
@@ -666,10 +664,9 @@ PEER_DEFAULTS = {
 }
 # The studies.
 
-_SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
 #: Table 2.
 COMPARISON = {
-    **_SHALLOW,
+    **BASELINES,
     **{name: ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
 }
 #: What was made again to see what rounding does: RELEASED with k one epoch early.
@@ -712,7 +709,7 @@ STUDIES = {
     "repeated": Study(REPEATED, MAIN, FEW, "07_protocols"),
     # REVISED; walks leave out their last row, which is REVISED.
     "revised": Study(_of(REVISED, "revised"), NINE, 10, "11_network 13_evidence index"),
-    "baselines": Study(_SHALLOW, NINE, 10, "12_recipes 13_evidence index"),
+    "baselines": Study(BASELINES, NINE, 10, "12_recipes 13_evidence index"),
     "unseen": Study(
         _of(REVISED, "revised", held_out=0.3),
         ("CCV-20d", "HandWritten", "100Leaves"),
@@ -750,7 +747,7 @@ STUDIES = {
     "closed form, before": Study(
         vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "13_evidence"
     ),
-    "shallow, new sets": Study(_SHALLOW, NEW, 10, "12_recipes 13_evidence index"),
+    "shallow, new sets": Study(BASELINES, NEW, 10, "12_recipes 13_evidence index"),
     "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "12_recipes 13_evidence index"),
     "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 13_evidence"),
     "published, new sets": Study(_of(PUBLISHED, "published"), NEW, 3, "01_comparison 13_evidence"),
@@ -780,10 +777,7 @@ STUDIES = {
         vary(PARTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "12_recipes 13_evidence index"
     ),
     "closed form, trained": Study(
-        {
-            name: ("DMAC", settings_of(SpectralIdea(**vars(CLOSED_FORM_2026_11))) | changes)
-            for name, changes in TRAINED.items()
-        },
+        vary(TRAINED, CLOSED_FORM_2026_11),
         SIXTEEN,
         3,
         "13_evidence",
@@ -806,7 +800,7 @@ STUDIES = {
         10,
         _FURTHER_ON,
     ),
-    "further sets, shallow": Study(_SHALLOW, FURTHER, 10, _FURTHER_ON),
+    "further sets, shallow": Study(BASELINES, FURTHER, 10, _FURTHER_ON),
     "further sets, LMVSC": _trial(FURTHER, 10, {"LMVSC": {}}, _FURTHER_ON),
     "further sets, SNF": _trial(FURTHER, FEW, {"SNF": {}}, _FURTHER_ON),
     "further sets, SNF as they come": _trial(
@@ -821,7 +815,7 @@ STUDIES = {
     "held out, closed form": Study(
         _of(CLOSED_FORM_0_2, "closed form"), HELD_OUT, SEEDS, _FURTHER_ON
     ),
-    "held out, shallow": Study(_SHALLOW, HELD_OUT, SEEDS, _FURTHER_ON),
+    "held out, shallow": Study(BASELINES, HELD_OUT, SEEDS, _FURTHER_ON),
     "held out, closed form, 2026-11": Study(
         _of(CLOSED_FORM_2026_11, "closed form, 2026-11"), HELD_OUT, SEEDS, _FURTHER_ON
     ),
@@ -910,6 +904,7 @@ STUDIES = {
         (*SIXTEEN, *HELD_OUT),
         range(1),
         "how_many_clusters",
+        retired=AT_COMMIT,
     ),
     # How sure labels are, on all data sets; GMC and SNF up to 2,100 samples.
     "how sure": Study(
@@ -962,8 +957,19 @@ STUDIES = {
         1,
         {"DFP-GNN, a tenth, to 1 %": dict(pretrain_epochs=2000, epochs=200, refresh=5)},
     ),
+    "peers, GMC": Study(
+        {"GMC": SHALLOW_PEERS["GMC"]},
+        PEER_DATASETS,
+        PEER_SEEDS["GMC"],
+        "08_other_systems record_costs",
+        "peers",
+    ),
     "peers, shallow": Study(
-        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems record_costs", "peers"
+        {name: run for name, run in SHALLOW_PEERS.items() if name != "GMC"},
+        PEER_DATASETS,
+        SEEDS,
+        "08_other_systems record_costs",
+        "peers",
     ),
     "peers, deep": Study(
         DEEP_PEERS,

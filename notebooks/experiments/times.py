@@ -11,6 +11,7 @@ from dmac.data.datasets import title_of
 from experiments.bench.epochs import SYSTEMS
 from experiments.compare import growth_exponent
 from experiments.figures import MARKERS
+from experiments.run import BASELINES
 from experiments.studies import CLOSED, DEFAULT
 
 
@@ -54,9 +55,10 @@ def _draw_constants(axis, n, seconds, **style):
 
 def fits_frame(stored, threads):
     """The fits with a number of threads that came to an end; ``acc`` in percent."""
+    shown = {method: name for name, (method, _) in BASELINES.items()}
     rows = [
         {
-            "variant": one["system"],
+            "variant": shown.get(one["system"], one["system"]),
             "dataset": title_of(one["dataset"]),
             "acc": 100 * one["acc"],
             "fit_seconds": one["seconds"],

@@ -35,7 +35,9 @@ def fitted(widths=WIDTHS, spreads=SPREADS, told=1.0, levels="both"):
     ]
 
 
-def block_views(generator):
+@pytest.fixture
+def x(generator):
+    """The levels of three views, side by side."""
     return [torch.randn(7, sum(w), generator=generator) for w in WIDTHS]
 
 
@@ -43,8 +45,7 @@ def recipe(**changes):
     return dataclasses.replace(CLOSED_FORM_0_2, **changes)
 
 
-def test_all_blocks_in_order(generator):
-    x = block_views(generator)
+def test_all_blocks_in_order(x):
     blocks = blocks_of(x, fitted(), recipe())
     assert [b.level for b in blocks] == 4 * ["whitened"] + 4 * ["plain"]
     assert [b.view for b in blocks] == 2 * [None, 0, 1, 2]
@@ -57,10 +58,8 @@ def test_all_blocks_in_order(generator):
 
 
 @pytest.mark.parametrize("of_views", [None, [1.0, 0.5, 0.25]])
-def test_views_have_their_shares_in_distances_weights_and_the_mean_of_the_spreads(
-    of_views, generator
-):
-    x, shares = block_views(generator), np.array(of_views or [1, 1, 1])
+def test_views_have_their_shares_in_distances_weights_and_the_mean_of_the_spreads(of_views, x):
+    shares = np.array(of_views or [1, 1, 1])
     shares = shares / shares.sum()
     blocks = blocks_of(x, fitted(), recipe(plain_scale="rows"), of_views)
     expected = [1, *shares, shares @ SPREADS, *(shares * SPREADS)]
@@ -71,8 +70,7 @@ def test_views_have_their_shares_in_distances_weights_and_the_mean_of_the_spread
         torch.testing.assert_close(d2, mean)
 
 
-def test_plain_levels_side_by_side_are_in_units_of_their_spread(generator):
-    x = block_views(generator)
+def test_plain_levels_side_by_side_are_in_units_of_their_spread(x):
     rows, scaled = (blocks_of(x, fitted(), recipe(plain_scale=s)) for s in ("rows", "spread"))
     for b in (0, 1, 5, 6, 7):  # nothing else changes
         torch.testing.assert_close(scaled[b].x, rows[b].x, rtol=0, atol=0)
@@ -86,8 +84,7 @@ def test_plain_levels_side_by_side_are_in_units_of_their_spread(generator):
     assert alike[4].x.isfinite().all()
 
 
-def test_kinds_can_be_left_out(generator):
-    x = block_views(generator)
+def test_kinds_can_be_left_out(x):
     joint = blocks_of(x, fitted(), recipe(blocks="joint"))
     assert [(b.level, b.view) for b in joint] == [("whitened", None), ("plain", None)]
     own = blocks_of(x, fitted(), recipe(blocks="views"))
@@ -97,8 +94,8 @@ def test_kinds_can_be_left_out(generator):
         assert blocks_of(x, whole, recipe())[0].level == level
 
 
-def test_scaled_blocks_come_last_and_weigh_the_shares_of_their_directions(generator):
-    x = [torch.cat([one, one[:, :2]], 1) for one in block_views(generator)]
+def test_scaled_blocks_come_last_and_weigh_the_shares_of_their_directions(x):
+    x = [torch.cat([one, one[:, :2]], 1) for one in x]
     pipelines = fitted([(*w, 2) for w in WIDTHS], levels="all")
     blocks = blocks_of(x, pipelines, recipe())
     assert [b.level for b in blocks[8:]] == 4 * ["scaled"]
@@ -109,12 +106,11 @@ def test_scaled_blocks_come_last_and_weigh_the_shares_of_their_directions(genera
     torch.testing.assert_close(torch.cdist(blocks[8].x, blocks[8].x) ** 2, mean)
 
 
-def test_one_view_is_the_joint_block(generator):
-    x = block_views(generator)[:1]
-    for blocks in ("joint", "views", "both"):
-        found = blocks_of(x, fitted()[:1], recipe(blocks=blocks))
-        assert [(b.level, b.view) for b in found] == [("whitened", None), ("plain", None)]
-        torch.testing.assert_close(found[0].x, x[0][:, :2])
+@pytest.mark.parametrize("blocks", ["joint", "views", "both"])
+def test_one_view_is_the_joint_block(blocks, x):
+    found = blocks_of(x[:1], fitted()[:1], recipe(blocks=blocks))
+    assert [(b.level, b.view) for b in found] == [("whitened", None), ("plain", None)]
+    torch.testing.assert_close(found[0].x, x[0][:, :2])
 
 
 def test_features_have_the_mean_of_the_views_products():
@@ -132,8 +128,8 @@ def test_distances_beside_a_ballot_add_up(generator):
     torch.testing.assert_close(torch.cdist(both, both) ** 2, added)
 
 
-def test_a_sample_is_in_no_block_of_a_level_that_loses_its_row(generator):
-    x, present = block_views(generator), np.ones((7, 3), bool)
+def test_a_sample_is_in_no_block_of_a_level_that_loses_its_row(x):
+    present = np.ones((7, 3), bool)
     present[0, 1] = False
     x[2][1, : WIDTHS[2][0]] = 0  # at the first level
     blocks = blocks_of(x, fitted(), recipe(), present=present)

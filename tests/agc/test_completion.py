@@ -230,17 +230,17 @@ def test_orders_do_not_matter(rate, seed):
 @pytest.mark.filterwarnings("ignore:.*samples have all views")
 @pytest.mark.filterwarnings("ignore:the clusters go with")  # those of the zeros do
 def test_it_is_far_ahead_of_zeros(monkeypatch):
-    """Numerals in six views, a quarter of them, of which hardly one is whole."""
+    """Numerals in six views, an eighth of them, of which hardly one is whole."""
     data = dmac.load("mfeat")
-    present = mask(500, 6, 0.7)
+    present = mask(250, 6, 0.7)
     present[present.all(1), 0] = False
-    given = where([x[::4] for x in data.views], present, 0)
+    given = where([x[::8] for x in data.views], present, 0)
     filled = fit(given, 10)
     assert filled.model_.completion is not None
     monkeypatch.setattr("dmac.agc.solver.is_needed", lambda present: False)
     zeros = fit(given, 10)
     assert zeros.model_.completion is None
-    accs = [acc(data.labels[::4], model.labels_) for model in (filled, zeros)]
+    accs = [acc(data.labels[::8], model.labels_) for model in (filled, zeros)]
     assert accs[0] > accs[1] + 0.25
 
 
@@ -300,13 +300,11 @@ def test_a_mask_that_does_not_fit_is_refused(said, message):
         fit(planted(60)[0], present=said)
 
 
-@pytest.mark.parametrize("name", dmac.peers.ALL)
-def test_the_other_systems_say_so(name):
+@pytest.mark.parametrize("kind", [dmac.DMAC, dmac.peers.LMVSC])  # as all systems beside it
+def test_the_others_say_so(kind):
     views = where(planted(60)[0], mask(60, 3, 0.3), np.nan)
-    with pytest.raises(
-        ValueError, match="the whole row is NaN, and only dmac.AnchorGraphClustering"
-    ):
-        dmac.peers.ALL[name](4).fit(views)
+    with pytest.raises(ValueError, match="row is NaN, and only dmac.AnchorGraphClustering"):
+        kind(4).fit(views)
 
 
 def test_warnings_where_the_clusters_are_doubtful():
@@ -330,9 +328,11 @@ def test_warnings_where_the_clusters_are_doubtful():
         assert all(re.search(w, str(one.message)) for w, one in zip(words, said))
 
 
-def test_score_and_the_number_of_clusters(half):
+def test_memberships_score_and_the_number_of_clusters(half):
     views, _, present, model = half
     given = where(views, present, np.nan)
+    np.testing.assert_allclose(model.membership_.sum(1), 1, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(given), model.membership_, atol=1e-6)
     assert model.score(given) == model.score(views, present=present) > 0.2
     assert dmac.suggest_n_clusters(given, range(2, 9)).n_clusters == 4
 

@@ -8,12 +8,11 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
 
 import dmac
 from dmac.agc.averaged_graph import AveragedGraph
 from dmac.agc.membership import link_ends, memberships
-from dmac.recipes import CLOSED_FORM, RELEASED
+from dmac.recipes import CLOSED_FORM
 
 
 @settings(max_examples=30, deadline=None)
@@ -47,7 +46,7 @@ def test_a_group_without_links_to_others_has_1_and_a_sample_without_links_is_eve
 @pytest.fixture(scope="module")
 def data():
     whole = dmac.load("mfeat")
-    return dmac.MultiViewData("half", [x[::2] for x in whole.views], whole.labels[::2], 10)
+    return dmac.MultiViewData("quarter", [x[::4] for x in whole.views], whole.labels[::4], 10)
 
 
 @pytest.fixture(scope="module")
@@ -74,20 +73,11 @@ def test_new_samples_get_theirs_and_a_saved_model_keeps_them(model, data, saved)
 
 
 def test_samples_that_are_placed_have_them_as_those_of_the_fit(model, data):
-    recipe = dataclasses.replace(CLOSED_FORM, fit_samples=400, fit_of_cluster=10)
+    recipe = dataclasses.replace(CLOSED_FORM, fit_samples=250, fit_of_cluster=10)
     part = dmac.AnchorGraphClustering(10, recipe, random_state=0).fit(data.views)
     np.testing.assert_allclose(part.membership_, part.predict_proba(data.views), atol=1e-6)
     assert abs(part.confidence_.mean() - model.confidence_.mean()) < 0.1
     assert np.corrcoef(part.confidence_, model.confidence_)[0, 1] > 0.5
-
-
-def test_samples_that_lack_views_have_rows_that_sum_to_1(data):
-    rng, views = np.random.default_rng(0), [x[::2].astype(float) for x in data.views]
-    for x in views[:3]:
-        x[rng.random(len(x)) < 0.5] = np.nan
-    model = dmac.AnchorGraphClustering(10, random_state=0).fit(views)
-    np.testing.assert_allclose(model.membership_.sum(1), 1, atol=1e-6)
-    np.testing.assert_allclose(model.predict_proba(views), model.membership_, atol=1e-6)
 
 
 def test_a_frame_has_names_clusters_and_how_sure_they_are(model, data):
@@ -98,12 +88,3 @@ def test_a_frame_has_names_clusters_and_how_sure_they_are(model, data):
     np.testing.assert_allclose(frame.confidence, model.confidence_[:5], atol=1e-6)
     unnamed = model.predict([x[:5] for x in data.views], as_frame=True)
     assert unnamed.index.tolist() == [*range(5)]
-
-
-def test_a_network_has_none(data):
-    with pytest.raises(NotFittedError):
-        dmac.AnchorGraphClustering(10).predict_proba(data.views)
-    short, some = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=1), data.views[0][::8]
-    model = dmac.DMAC(10, short, random_state=0).fit([some])
-    assert not hasattr(model, "membership_") and not hasattr(model, "predict_proba")
-    assert model.predict([some], as_frame=True).columns.tolist() == ["cluster"]

@@ -180,8 +180,7 @@ class Tree:
 def test_a_tree_of_objects_comes_back_from_its_leaves():
     branches = [Branch(np.arange(i), (i, 2)) for i in range(11)]  # 10 comes after 9
     other = Branch(np.eye(2), (), torch.ones(2))
-    tree = Tree(branches, 0.1, other)
-    found = dict(leaves(tree))
+    found = dict(leaves(Tree(branches, 0.1, other)))
     assert set(found) > {"branches.10.numbers", "weight", "other.tensor"}
     again = built(Tree, tree_of(found), torch.as_tensor)
     assert type(again.weight) is float and again.weight == 0.1 and again.empty == []

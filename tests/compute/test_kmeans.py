@@ -32,17 +32,21 @@ def test_kmeans_anchors_are_as_good_as_scikit_learns(generator):
     assert sum(inertia(z, kmeans_anchors(z, 30, generator)) for _ in range(10)) < 1.02 * theirs
 
 
-@pytest.mark.parametrize("warm", [False, True])
-def test_kmeans_anchors_repeat_with_the_seed_and_follow_a_shift_and_a_unit(warm):
-    def anchors(z):
-        generator = torch.Generator().manual_seed(5)
-        return WarmAnchors(11, generator)(z) if warm else kmeans_anchors(z, 11, generator)
-
-    z = torch.randn(100, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    u = anchors(z)
-    assert torch.equal(anchors(z), u)
-    torch.testing.assert_close(anchors(z + 50), u + 50)
-    torch.testing.assert_close(anchors(1e-3 * z), 1e-3 * u)
+@pytest.mark.parametrize(
+    "draw",
+    [
+        kmeans_anchors,
+        lambda z, m, generator: WarmAnchors(m, generator)(z),
+        lambda z, m, generator: sample_anchors(z, m, generator, 2),
+    ],
+    ids=["k-means", "warm", "sampled"],
+)
+def test_anchors_are_fresh_repeat_with_the_seed_and_follow_a_shift_and_a_unit(draw, generator):
+    z = torch.randn(100, 4, generator=generator, dtype=torch.float64)
+    given = z, z, z + 50, 1e-3 * z
+    u, *others = (draw(x, 11, torch.Generator().manual_seed(5)) for x in given)
+    torch.testing.assert_close(others, [u, u + 50, 1e-3 * u])
+    assert torch.equal(others[0], u) and not torch.allclose(draw(z, 11, generator), u)
 
 
 def test_seeds_are_as_good_as_scikit_learns_who_takes_the_best_of_its_draws_too(generator):
@@ -67,7 +71,11 @@ def test_of_centres_that_coincide_the_one_with_most_labels_stands_for_all():
 def test_kmeans_anchors_of_identical_samples_and_no_gradient(generator):
     same, warm = torch.ones(10, 3, requires_grad=True), WarmAnchors(4, generator)
     for _ in range(2):
-        for anchors in (kmeans_anchors(same, 4, generator), warm(same.detach())):
+        for anchors in (
+            kmeans_anchors(same, 4, generator),
+            sample_anchors(same, 4, generator, 2),
+            warm(same.detach()),
+        ):
             torch.testing.assert_close(anchors, torch.ones(4, 3))
             assert not anchors.requires_grad
 
@@ -80,15 +88,6 @@ def test_sampled_anchors_are_distinct_samples_and_then_the_means_of_their_cells(
     assigned = squared_distances(x, start).argmin(1)
     means = torch.stack([x[assigned == j].mean(0) for j in range(7)])
     torch.testing.assert_close(moved, means)
-
-
-def test_sampled_anchors_are_fresh_and_repeat_with_the_seed():
-    x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
-    generator = torch.Generator().manual_seed(1)
-    first, second = (sample_anchors(x, 5, generator, 2) for _ in range(2))
-    assert not torch.allclose(first, second)
-    assert torch.equal(first, sample_anchors(x, 5, torch.Generator().manual_seed(1), 2))
-    assert not first.requires_grad
 
 
 def test_anchors_of_many_samples_come_from_a_part_of_them(generator, monkeypatch):

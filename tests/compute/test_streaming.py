@@ -17,15 +17,12 @@ from dmac.recipes import RELEASED, REVISED
 # The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
 pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
 N = 150
-
-
-def views():
-    return positive_views(N, (7, 12))
+VIEWS = positive_views(N, (7, 12))
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("dmac.data.source._NUMBERS", 12 * 40)  # blocks of 40 samples
+    monkeypatch.setattr("dmac.data.checks._NUMBERS", 12 * 40)  # blocks of 40 samples
 
 
 @pytest.mark.parametrize(
@@ -37,17 +34,17 @@ def test_fit_from_disk_is_that_in_memory(base, kind, dtype, rtol, on_disk, small
     short = dataclasses.replace(base, pretrain_epochs=0 if base is REVISED else 3, epochs=3)
     memory, disk = (
         dmac.DMAC(3, short, random_state=0, device="cpu", dtype=dtype).fit(x)
-        for x in (views(), on_disk(kind, views()))
+        for x in (VIEWS, on_disk(kind, VIEWS))
     )
     losses = [[r.loss for r in fit.pretrain_history_ + fit.history_] for fit in (memory, disk)]
     np.testing.assert_allclose(losses[1], losses[0], rtol=rtol)
     np.testing.assert_array_equal(disk.labels_, memory.labels_)
-    np.testing.assert_array_equal(disk.predict(on_disk("npy", views())), memory.labels_)
+    np.testing.assert_array_equal(disk.predict(on_disk("npy", VIEWS)), memory.labels_)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 def test_views_on_disk_and_in_memory_go_together(kind, on_disk, small_blocks):
-    dense, counts = views()
+    dense, counts = VIEWS
     counts = kind(np.where(counts > 3, counts, 0))
     losses, recipe = [], dataclasses.replace(RELEASED, pretrain_epochs=3, epochs=3)
     for first in (dense, on_disk("npy", [dense])[0]):
@@ -65,7 +62,7 @@ def encoder():
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_gradient_in_blocks_is_that_of_the_whole(streamed, monkeypatch):
-    x = torch.as_tensor(views()[0])
+    x = torch.as_tensor(VIEWS[0])
     order = np.random.default_rng(1).permutation(N)
     monkeypatch.setattr(streaming, "_ROWS", 40)
     view = (
@@ -89,5 +86,5 @@ def test_only_a_block_of_activations_is_kept(monkeypatch):
     monkeypatch.setattr(streaming, "_ROWS", 10)
     seen, model = [], encoder()
     model.first.register_forward_hook(lambda *a: seen.append(len(a[2])))
-    encode(model, torch.as_tensor(views()[0])).sum().backward()
+    encode(model, torch.as_tensor(VIEWS[0])).sum().backward()
     assert seen == [10] * (2 * N // 10)  # once for the embedding, once for its gradient

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from helpers import as_set
 from threadpoolctl import threadpool_info
 
 import dmac
@@ -31,10 +32,8 @@ def blas_threads():
 def two_threads(monkeypatch):
     """PyTorch with two threads, as on a machine with two cores."""
     monkeypatch.delenv(threads.VARIABLE, raising=False)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+    with as_set("num_threads", 2):
+        yield
 
 
 def test_small_work_takes_one_thread_and_large_work_what_there_is(two_threads):
@@ -60,18 +59,22 @@ def test_variable_sets_the_number(two_threads, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["0", "-1", "two", "1.5", "99999", "9" * 5000], ids=lambda x: x[:5]
-)
-def test_what_is_no_number_of_threads_is_refused(wrong, monkeypatch):
-    monkeypatch.setenv(threads.VARIABLE, wrong)
-    said = r"DMAC_NUM_THREADS is '.{,20}, it must be a whole number from 1 to \d+; this machine"
-    for call in (
+    "call",
+    [
         lambda: threads.n_threads(0),
         lambda: threads.run_in_threads([int, int]),
         lambda: dmac.AnchorGraphClustering(2).fit(np.eye(8)),
-    ):
-        with pytest.raises(ValueError, match=said):
-            call()
+    ],
+    ids=["number", "pieces", "fit"],
+)
+@pytest.mark.parametrize(
+    "wrong", ["0", "-1", "two", "1.5", "99999", "9" * 5000], ids=lambda x: x[:5]
+)
+def test_what_is_no_number_of_threads_is_refused(wrong, call, monkeypatch):
+    monkeypatch.setenv(threads.VARIABLE, wrong)
+    said = r"DMAC_NUM_THREADS is '.{,20}, it must be a whole number from 1 to \d+; this machine"
+    with pytest.raises(ValueError, match=said):
+        call()
 
 
 def test_fit_and_transform_take_that_number(two_threads, monkeypatch):
@@ -142,15 +145,17 @@ def test_pieces_of_a_piece_stay_in_its_thread(two_threads):
         assert inner == [own] * 2
 
 
-def test_pieces_record_gradients_where_the_caller_does(two_threads):
-    for enabled in (True, False):
-        with torch.set_grad_enabled(enabled):
-            assert threads.run_in_threads([torch.is_grad_enabled] * 2) == [enabled] * 2
+@pytest.mark.parametrize("enabled", [True, False])
+def test_pieces_record_gradients_where_the_caller_does(enabled, two_threads):
+    with torch.set_grad_enabled(enabled):
+        assert threads.run_in_threads([torch.is_grad_enabled] * 2) == [enabled] * 2
 
 
-def test_slices_cover_the_rows_and_are_never_none():
-    for n, expected in ((5, [(0, 2), (2, 4), (4, 5)]), (4, [(0, 2), (2, 4)]), (0, [(0, 0)])):
-        assert threads.row_slices(n, 2) == [slice(*ends) for ends in expected]
+@pytest.mark.parametrize(
+    "n, expected", [(5, [(0, 2), (2, 4), (4, 5)]), (4, [(0, 2), (2, 4)]), (0, [(0, 0)])]
+)
+def test_slices_cover_the_rows_and_are_never_none(n, expected):
+    assert threads.row_slices(n, 2) == [slice(*ends) for ends in expected]
 
 
 def test_a_walk_takes_consecutive_rows_in_order():

@@ -200,18 +200,20 @@ def test_other_columns_of_features_are_left_out_by_the_line(tmp_path):
     assert x.shape == (N, 6)
 
 
-def test_files_of_networks_have_a_line_that_makes_a_table(tmp_path):
-    graph = networkx.from_pandas_edgelist(EDGES, "a", "b")
-    for ending, write in (
+@pytest.mark.parametrize(
+    "ending, write",
+    [
         (".graphml", networkx.write_graphml),
         (".gexf", networkx.write_gexf),
         (".gml", networkx.write_gml),
         (".net", networkx.write_pajek),
         (".edgelist", networkx.write_edgelist),
-    ):
-        path = tmp_path / f"x{ending}"
-        write(graph, path)
-        (line,) = lines_of(readers.WAYS[ending])
-        names = {"networkx": networkx, "file": path, "name": tmp_path / "made.csv"}
-        eval(line, names)  # noqa: S307
-        assert read_views([names["name"]]).views[0].values.shape == (12, 12)
+    ],
+)
+def test_files_of_networks_have_a_line_that_makes_a_table(ending, write, tmp_path):
+    path = tmp_path / f"x{ending}"
+    write(networkx.from_pandas_edgelist(EDGES, "a", "b"), path)
+    (line,) = lines_of(readers.WAYS[ending])
+    names = {"networkx": networkx, "file": path, "name": tmp_path / "made.csv"}
+    eval(line, names)  # noqa: S307
+    assert read_views([names["name"]]).views[0].values.shape == (12, 12)

@@ -1,10 +1,11 @@
-"""What users may pass as views and labels, and what they are told otherwise."""
+"""What users may pass as views and labels, what they are told otherwise, and views on disk."""
 
 import copy
 import re
 import warnings
 
 import hypothesis
+import input_cases
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +13,17 @@ import scipy.sparse
 import torch
 from hypothesis import strategies as st
 
-from dmac.data.checks import as_views, check_labels, check_no_views, check_views, n_distinct
-from dmac.data.named_views import NamedView
-from dmac.data.source import filled
+from dmac.data import checks
+from dmac.data.checks import (
+    as_views,
+    check_labels,
+    check_views,
+    digest,
+    is_on_disk,
+    n_distinct,
+    nonzero_rows,
+)
+from dmac.data.names import NamedView
 from dmac.data.whitening import Whitening, normalize_rows
 
 X = np.arange(12.0).reshape(4, 3)
@@ -82,12 +91,9 @@ def test_bad_labels(labels, message):
         check_labels(labels, 3)
 
 
-def test_several_columns_are_no_labels_and_one_is():
-    for y in (None, [0, 1], np.zeros((3, 1)), [[0], [1]]):
-        check_no_views(y)
-    for y in (np.zeros((3, 2)), np.zeros((3, 1, 1)), [np.zeros((3, 1)), np.zeros((3, 1))]):
-        with pytest.raises(ValueError, match="y has the shape .*, as a view has: several views"):
-            check_no_views(y)
+def test_what_is_in_a_closed_file_is_refused_wherever_it_is_read():
+    with pytest.raises(ValueError, match="view 1 is in an HDF5 file that was closed: open it"):
+        check_views(input_cases.closed())
 
 
 def test_zeros_of_few_columns_may_be_values_and_that_is_said():
@@ -144,7 +150,7 @@ def test_distinct_samples_are_counted_over_all_views(kind):
 def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     x = kind([[0, 2.0], [0, 0], [-1, 1], [np.nan, np.nan]])
     found = check_views([x, np.ones((4, 6))], incomplete=True)[0]
-    assert filled(found).tolist() == [True, False, True, False]
+    assert nonzero_rows(found).tolist() == [True, False, True, False]
     assert getattr(found, "nnz", 3) == 3  # no zeros are stored
     for views, message in (
         ([x], r"sample 3 lacks all views \(.* from 0\): remove it"),
@@ -243,3 +249,40 @@ def test_what_is_usual_in_data_is_no_code(kind, seed):
         "scores": lambda: rng.standard_t(3, (80, 30)),
     }[kind]()
     as_views([x], warns=True)  # every warning is an error here
+
+
+def views():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(150, 7)), rng.normal(size=(150, 5))]
+
+
+def test_what_counts_as_streamed(on_disk):
+    assert all(is_on_disk(x) for kind in ("npy", "h5", "zarr") for x in on_disk(kind, views()))
+    assert not any(map(is_on_disk, [views()[0], torch.ones(2, 2), [[1.0]], None]))
+
+
+def test_bad_entries_are_found_where_they_are(on_disk, monkeypatch):
+    monkeypatch.setattr(checks, "_NUMBERS", 12 * 40)
+    first, bad = views()
+    bad[77, 3] = np.nan  # behind the first block
+    _, second = as_views(on_disk("npy", [first, bad]), streamed=True)
+    with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
+        list(second)
+
+
+@pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
+def test_the_disk_does_not_matter(kind, on_disk, monkeypatch):
+    monkeypatch.setattr("dmac.data.checks._NUMBERS", 2 * X.shape[1])  # blocks of two rows
+    assert digest(as_views(on_disk(kind, [X]), streamed=True)) == digest([X])
+
+
+def test_equal_numbers_are_equal_and_others_differ():
+    same = [X, np.asfortranarray(X), X.astype(np.float32), np.repeat(X, 2, axis=1)[:, ::2]]
+    assert len({digest([x]) for x in same}) == 1
+    changed = X.copy()
+    changed[3, 2] = np.nextafter(changed[3, 2], 9)
+    others = [X, changed, X.T, X[::-1], X.ravel(), X.astype(int), scipy.sparse.csr_matrix(X)]
+    assert len({digest([x]) for x in others}) == len(others)
+    assert digest([X, X]) != digest([X]) and digest([X, changed]) != digest([changed, X])
+    unsorted = scipy.sparse.csr_matrix((X[:1, 1:].ravel()[::-1], [2, 1], [0, 2]), (1, 3))
+    assert digest([unsorted]) == digest([scipy.sparse.csc_matrix(X[:1])])

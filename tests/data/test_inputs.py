@@ -61,6 +61,6 @@ def test_refused(case):
     assert not hasattr(fresh, "labels_")
 
 
-def test_integers_of_every_width_are_numbers():
-    for code in np.typecodes["AllInteger"]:
-        np.testing.assert_array_equal(check_views(X.astype(code))[0], X)
+@pytest.mark.parametrize("code", np.typecodes["AllInteger"])
+def test_integers_of_every_width_are_numbers(code):
+    np.testing.assert_array_equal(check_views(X.astype(code))[0], X)

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from dmac.data.checks import check_views
-from dmac.data.named_views import as_named
-from dmac.data.names import (
-    alike,
-    check_feature_names,
-    column_names,
-    index_of,
-    lined_up,
-)
+from dmac.data.names import alike, as_named, check_feature_names, column_names, index_of, lined_up
 
 pandas = pytest.importorskip("pandas")
 
@@ -377,8 +370,7 @@ def test_frames_that_go_by_places_are_doubted_where_a_column_names_them():
 
 @pytest.mark.parametrize("what", ["sum", "mean"])
 def test_a_last_row_of_a_frame_that_adds_the_others_up_is_refused(what):
-    rng = np.random.default_rng(0)
-    x = 5 + rng.normal(size=(9, 4))
+    x = 5 + np.random.default_rng(0).normal(size=(9, 4))
     x = np.vstack([x, getattr(x, what)(0)])
     with pytest.raises(ValueError, match=rf"last row of view 1 \(whole\) is the {what} of the oth"):
         check_views([frame([*map(str, range(9)), "whole"], x)])

@@ -125,20 +125,24 @@ def test_a_file_of_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch)
     assert [x.name for x in read([tmp_path])[0].views] == ["view9"]  # what is not read is no matter
 
 
-def test_parquet_and_excel_are_read_where_their_engines_are(tmp_path):
-    frame = pd.DataFrame(VIEWS[0], index=WORDS).rename(columns=str)
-    for ending, write in ((".parquet", frame.to_parquet), (".xlsx", frame.to_excel)):
-        path = tmp_path / f"x{ending}"
-        try:
-            write(path)  # by pyarrow and openpyxl
-        except ImportError:
-            path.write_bytes(b"nothing")
-            with pytest.raises(ImportError, match=f"x{ending} needs another package, pip inst"):
-                read([path])
-            continue
-        found, (x,), _ = read([path])
-        np.testing.assert_allclose(x, VIEWS[0])
-        assert found.views[0].samples == WORDS
+FRAME = pd.DataFrame(VIEWS[0], index=WORDS).rename(columns=str)
+
+
+@pytest.mark.parametrize(
+    "ending, write", [(".parquet", FRAME.to_parquet), (".xlsx", FRAME.to_excel)]
+)
+def test_parquet_and_excel_are_read_where_their_engines_are(ending, write, tmp_path):
+    path = tmp_path / f"x{ending}"
+    try:
+        write(path)  # by pyarrow and openpyxl
+    except ImportError:
+        path.write_bytes(b"nothing")
+        with pytest.raises(ImportError, match=f"x{ending} needs another package, pip inst"):
+            read([path])
+        return
+    found, (x,), _ = read([path])
+    np.testing.assert_allclose(x, VIEWS[0])
+    assert found.views[0].samples == WORDS
 
 
 # --- cells

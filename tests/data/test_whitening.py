@@ -103,21 +103,27 @@ def test_whitening_is_finite_and_white_on_anything(x, r, sparse):
     np.testing.assert_allclose(h.T @ h / len(x), np.eye(h.shape[1]), atol=1e-5)
 
 
-def test_errors_before_and_at_fit():
-    for unfitted in (RowNormalizer(), Whitening()):
-        with pytest.raises(NotFittedError, match="call fit"):
-            unfitted.transform(X)
-    for name, values, message in (
-        ("n_components", (0, -1, 2.5, "all"), "n_components must be"),
-        ("ridge", (-0.1, np.nan, np.inf), "ridge must be a number of at least 0"),
-    ):
-        for bad in values:
-            with pytest.raises(ValueError, match=message):
-                Whitening(**{name: bad}).fit(X)
-    for x in (1e-120 * X, 1e120 * X):
-        for kind in (np.asarray, scipy.sparse.csr_matrix):
-            with pytest.raises(ValueError, match=r"largest entry .* whitening squares"):
-                Whitening().fit(kind(x))
+@pytest.mark.parametrize("kind", [RowNormalizer, Whitening])
+def test_a_transform_before_a_fit_is_refused(kind):
+    with pytest.raises(NotFittedError, match="call fit"):
+        kind().transform(X)
+
+
+@pytest.mark.parametrize(
+    "settings, x, message",
+    [
+        *(({"n_components": bad}, X, "n_components must be") for bad in (0, -1, 2.5, "all")),
+        *(({"ridge": bad}, X, "ridge must be a number of at") for bad in (-0.1, np.nan, np.inf)),
+        *(
+            ({}, kind(size * X), "largest entry .* whitening squares")
+            for kind in (np.asarray, scipy.sparse.csr_matrix)
+            for size in (1e-120, 1e120)
+        ),
+    ],
+)
+def test_what_cannot_be_whitened_is_refused(settings, x, message):
+    with pytest.raises(ValueError, match=message):
+        Whitening(**settings).fit(x)
 
 
 @pytest.mark.parametrize("shape", [(70, 9), (12, 30), (700, 600), (510, 2001)])

@@ -138,33 +138,13 @@ def test_only_data_sets_with_all_seeds_are_whole():
     assert "Ads-998" not in set(records.whole(some).dataset)
 
 
-def test_the_pre_trained_network_has_one_start_until_all_its_runs_are_stored(monkeypatch):
-    names = ["NCI60-60", "Ads-998", "CKM-246"]
-    last = {"scores": {"acc": 0.2, "nmi": 0.1}, "start": {"acc": 0.6, "nmi": 0.5}}
-    alone = {"scores": {"acc": 0.7, "nmi": 0.65}}
-    of = studies.PRETRAINED.name
-    table = pd.DataFrame(
-        50.0, names[1:], pd.MultiIndex.from_product([[evidence.CLOSED], ["acc", "nmi"]])
-    )
-    for n, starts, acc, nmi in ((2, 1, 60, 50), (3, 10, 70, 65)):
-        index = stored("held out, released", names, **last)
-        index |= stored("pre-trained", names[:n], **alone)
-        monkeypatch.setattr(records, "index", lambda store, index=index: index)
-        scores, found = evidence.pretrained()
-        assert (set(scores.index), found) == (set(names), starts)
-        assert np.allclose(scores, [acc, nmi])
-        both, found = evidence.with_pretrained(table)
-        assert found == starts and list(both.index) == names[1:]
-        assert np.allclose(both[of].to_numpy(), [acc, nmi])
-    groups = evidence.within(both, {"a": names, "b": ["PIE"]})
-    assert groups == {"a": names[1:], "b": []}
-
-
-def test_the_default_is_beside_what_is_stored_where_all_its_runs_are(monkeypatch):
+def test_a_study_is_beside_what_is_stored_where_all_its_runs_are(monkeypatch):
     index = stored(studies.DEFAULT, ["PIE", "Cora"], scores={"acc": 0.7, "nmi": 0.6})
     index.popitem()  # a seed of the last
     monkeypatch.setattr(records, "index", lambda store: index)
     columns = pd.MultiIndex.from_product([[evidence.CLOSED], ["acc", "nmi"]])
-    both = evidence.with_default(pd.DataFrame(60.0, ["Cora", "PIE"], columns))
+    both = evidence.with_study(pd.DataFrame(60.0, ["Cora", "PIE"], columns), studies.DEFAULT)
     assert list(both.index) == ["PIE"]
-    assert np.allclose(both[evidence.DEFAULT], [[70, 60]])
+    assert np.allclose(both[studies.DEFAULT], [[70, 60]])
+    groups = evidence.within(both, {"a": ["Cora", "PIE"], "b": ["Cora"]})
+    assert groups == {"a": ["PIE"], "b": []}

@@ -1,49 +1,14 @@
-"""Other last steps: neighbours by weight, labels of one fit, and rules that take one of them."""
+"""Other last steps: rules that take one of them, and what they gain."""
 
 import json
-import warnings
 
-import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 
-import dmac
-from dmac.agc.averaged_graph import AveragedGraph
-from experiments import field, last_step, libraries
-from experiments.ideas.last_step import GRAPH, OWN, ROWS, SPECTRAL, neighbours
+from experiments import last_step
+from experiments.last_step import GRAPH, OWN
 
-
-def made(n=90):
-    """Two views of three groups."""
-    rng, labels = np.random.default_rng(0), np.arange(n) % 3
-    views = [4 * np.eye(3)[labels] @ rng.normal(size=(3, d)) for d in (8, 12)]
-    return dmac.MultiViewData(
-        "made", [x + rng.normal(size=x.shape) for x in views], labels, n_clusters=3
-    )
-
-
-def test_neighbours_have_the_largest_weights_of_the_graph(monkeypatch):
-    monkeypatch.setattr("experiments.ideas.last_step._BLOCK", 7)
-    factor = scipy.sparse.random(20, 9, 0.5, "csr", rng=np.random.default_rng(0))
-    dense = (factor @ factor.T).toarray()
-    np.fill_diagonal(dense, 0)
-    least = np.sort(dense, axis=1)[:, [-4]]
-    kept = np.where(dense >= least, dense, 0)
-    found = neighbours(AveragedGraph(factor), 4).toarray()
-    np.testing.assert_allclose(found, np.maximum(kept, kept.T))
-
-
-def test_every_last_step_finds_clear_groups():
-    if not libraries.is_runnable("PCA + Leiden", field.field_settings("PCA + Leiden")):
-        pytest.skip("the extra field is not installed")
-    with warnings.catch_warnings(action="ignore"):
-        stored = last_step.measured("made", load=lambda _: made())
-    assert set(stored["scores"]) == {OWN, ROWS, GRAPH, SPECTRAL}
-    assert all(found == [3, 3] for found in stored["clusters"].values())
-    scores = last_step.read({"made": stored})
-    assert (scores > 95).all(axis=None)
-    assert min(stored["repeats"].values()) > 0.9
+ROWS = "Leiden, rows"
 
 
 def test_rules_take_the_labels_that_their_criterion_says():

@@ -8,7 +8,7 @@ import dmac
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
 from experiments import level_choice, records
 from experiments.row_lengths import BY_LENGTH
-from experiments.run import recipe_of, run_name
+from experiments.run import is_retired, recipe_of, run_name
 
 
 def scores(**means):
@@ -34,17 +34,17 @@ def test_sets_with_the_same_samples_count_once():
     assert moved - mean == pytest.approx(9 / 2 / 98)
 
 
-def test_details_are_asked_for_beside_the_weight_that_was_chosen(monkeypatch, tmp_path):
-    store = records.open_store(tmp_path)
-    first = level_choice.asked(store)
-    assert len(first) == 2 * (100 * (6 + 6) + 34 * 2) and {s.seed for s in first} == {1, 2}
-    monkeypatch.setattr(level_choice, "chosen_weight", lambda _: "halves")
-    recipes = [recipe_of(s.settings) for s in level_choice.asked(store)[::100][:14]]
-    chosen = [r for r in recipes if r.level_weight == "halves"]
+def test_details_are_compared_beside_the_weight_that_was_chosen():
+    recipes = [
+        recipe_of(settings)
+        for step in level_choice.steps().values()
+        for _, settings in step.values()
+        if not is_retired(settings)
+    ]
+    chosen = [r for r in recipes if r.level_weight == level_choice.CHOSEN]
     assert {r.levels for r in chosen} == {"all"}
     assert {r.anchor_sets for r in chosen} == {3, 4, 6}
     assert {r.scaled_components for r in chosen} == {15, 30, 60}
-    assert sum(getattr(r, "normal_scores", False) for r in chosen) == 1
 
 
 def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
@@ -54,40 +54,24 @@ def test_what_is_stored_is_scored_and_chosen_by_kind(monkeypatch):
     table = level_choice.by_kind(frame, level_choice.WEIGHTS)
     assert table.n.sum() == 100 and set(table.choice) == {"halves"}
     assert (table.gain > 1).all()
-    assert list(level_choice.gains_over(frame).columns) == [
-        "34 of the test",
-        "66 of the book",
-        "all",
-    ]
-    # A record for each run that is asked for, as a store has them.
-    made = {
-        run_name(name, *run, seed): {"scores": {"acc": 0.5, "nmi": 0.3}}
-        for run in [("DMAC", level_choice.settings_of(CLOSED_FORM_0_2, sealed=True))]
-        for name in level_choice.SETS
-        for seed in level_choice.SEEDS
-    }
-    monkeypatch.setattr(records, "index", lambda _: made)
-    found = level_choice.scores_of(None)
-    assert list(found) == [level_choice.BEFORE] and (found == 40).all(axis=None)
-
-
-def test_fewer_levels_are_shown_by_the_seeds_that_are_whole(monkeypatch):
+    table = level_choice.gains_over(frame)
+    assert list(table.columns) == ["34 of the test", "66 of the book", "all"]
+    # Of every record half a scoring and half a failed fit, as a store has them.
+    both = [{"scores": {"acc": 0.5, "nmi": 0.3}}, {"one_cluster": {"acc": 0.7, "nmi": 0.1}}]
     changes = [{}, *level_choice.FEWER_LEVELS.values()]
-    names = [
-        run_name(x, *level_choice._run(one, CLOSED_FORM), seed)
+    made = {
+        run_name(x, *level_choice._run(one, CLOSED_FORM), seed): both[seed - 1]
         for seed in level_choice.SEEDS
         for one in changes
         for x in level_choice.SETS
-    ]
-    made = {name: {"scores": {"acc": 0.5, "nmi": 0.3}} for name in names}
-    assert len(made) == 2 * 7 * 100
-    for n, seeds, shown in ((1400, (1, 2), 7), (1399, (1,), 7), (699, (1,), 6)):
-        some = dict(list(made.items())[:n])
-        monkeypatch.setattr(records, "index", lambda _, some=some: some)
-        found, scores = level_choice.of_fewer_levels(None)
-        assert found == seeds and len(scores.columns) == shown
-    table = level_choice.gains_over(scores, level_choice.AFTER)
-    assert list(table.index) == list(level_choice.FEWER_LEVELS)[:5]
+    }
+    monkeypatch.setattr(records, "index", lambda _: made)
+    found = level_choice.of_fewer_levels(None)
+    assert list(found) == [level_choice.AFTER, *level_choice.FEWER_LEVELS]
+    assert np.allclose(found, 40)
+    made.popitem()
+    with pytest.raises(ValueError, match="a run of plain and scaled on S34 is not stored"):
+        level_choice.of_fewer_levels(None)
 
 
 @pytest.mark.parametrize("n_views", [1, 2])

@@ -11,7 +11,6 @@ import dmac
 from dmac import embedding
 from dmac.recipes import RELEASED
 from experiments import pretraining
-from experiments.studies import variant
 
 # The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
 pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
@@ -20,7 +19,7 @@ SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3
 
 def fit(seed=0, sparse=False, callback=None, **fields):
     kind = scipy.sparse.csr_matrix if sparse else np.asarray
-    model = dmac.DMAC(3, variant(SHORT, **fields), random_state=seed, device="cpu")
+    model = dmac.DMAC(3, dataclasses.replace(SHORT, **fields), random_state=seed, device="cpu")
     return model.fit([kind(x) for x in positive_views(66, (7, 12))], callback=callback)
 
 

@@ -16,7 +16,14 @@ import dmac
 from dmac import peers
 from dmac.compute.kmeans import kmeans
 from dmac.model_selection import CRITERIA
-from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2, CLOSED_FORM_2026_11, RELEASED, REVISED
+from dmac.recipes import (
+    CLOSED_FORM,
+    CLOSED_FORM_0_2,
+    CLOSED_FORM_2026_11,
+    RELEASED,
+    REVISED,
+    NetworkRecipe,
+)
 from dmac.solvers.contract import solver_of
 from experiments import incomplete, measure, plan, records
 from experiments import run as runs
@@ -40,7 +47,7 @@ def complete(listed, folder, **options):
     return list(records.complete(listed, records.open_store(folder), load=load, **options))
 
 
-LISTED = [spec(seed=1), spec(seed=2), spec(runs.BASELINES[METHOD][1], METHOD)]
+LISTED = [spec(seed=1), spec(seed=2), spec(*reversed(runs.BASELINES[METHOD]))]
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +210,7 @@ def test_a_timed_run_has_its_own_number_of_threads(monkeypatch):
         used.append(torch.get_num_threads())
         return load("toy").labels
 
-    monkeypatch.setitem(runs.BASELINES, "timed", (function, {}))
+    monkeypatch.setitem(runs.PIPELINES, "timed", function)
     before = torch.get_num_threads()
     record = runs.make_run(spec({"threads": 2}, "timed"), load=load)
     assert record["threads"] == 2 and used == [2] and record["scores"]["acc"] == 1
@@ -266,12 +273,18 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
     assert other == now | {"level_weight": "spread", "retired": "scaled weight rank"}
     other = runs.complete_settings("DMAC", now | {"columns": "centred"})
     assert other == now | {"retired": "columns centred"}
+    # Kinds of recipes that are gone, whose fields stay.
+    stored = {"kind": "NetworkIdea", "sigma": "spread"}
+    found = runs.complete_settings("DMAC", stored)
+    assert found == runs.settings_of(NetworkRecipe("")) | {"al_form": "entropy"} | stored
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):
     one = spec(runs.settings_of(SHORT, retired="graph of Z alone"))
     with pytest.raises(ValueError, match="cannot be made any more.*'graph of Z alone'"):
         complete([one], tmp_path)
+    with pytest.raises(ValueError, match="cannot be made any more.*'NetworkIdea'"):
+        complete([spec(runs.retired_settings("NetworkIdea", SHORT, {}))], tmp_path)
     store = records.open_store(tmp_path)
     store.append(one.identity(load) | {"scores": {"acc": 1.0, "nmi": 1.0}}, "some")
     assert complete([one], tmp_path) == []
@@ -284,11 +297,11 @@ def test_every_listed_run_can_be_made():
         "mfeat": (2000, 6, 10),
         "BBC": (685, 4, 5),
     }
-    known = (*runs.BASELINES, *runs.PEERS, *runs.LIBRARIES, *incomplete.BASELINES)
+    known = (*runs.PIPELINES, *runs.PEERS, *runs.LIBRARIES, *incomplete.BASELINES)
     known += (runs.SUGGESTED, runs.SURE)
     seen = set()
     for one in (one for stage in plan.full().values() for one in stage):
-        assert one.method in known if one.method != "DMAC" else "retired" not in one.settings
+        assert one.method in known or (one.method == "DMAC" and not runs.is_retired(one.settings))
         text = json.dumps([one.dataset, one.settings], sort_keys=True, allow_nan=False)
         if one.method == "DMAC" and one.dataset in sizes and text not in seen:
             seen.add(text)

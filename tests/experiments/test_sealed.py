@@ -136,7 +136,7 @@ def test_without_its_libraries_nothing_is_run(stand_ins, tmp_path, monkeypatch):
 
 def made(function, stand_ins, monkeypatch, seed=1, **settings):
     """The record of a run of a function on the first stand-in."""
-    monkeypatch.setitem(runs.BASELINES, "tried", (function, {}))
+    monkeypatch.setitem(runs.PIPELINES, "tried", function)
     spec = runs.Spec("S01", "tried", settings or {"sealed": True}, seed, "")
     return runs.make_run(spec, load=functools.partial(sealed.load, test=stand_ins))
 

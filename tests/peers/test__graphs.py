@@ -42,9 +42,9 @@ def test_neighbors_are_the_nearest_others_in_order(metric, kind):
     np.testing.assert_array_equal(nearest_neighbors(kind(x), 6, metric), expected)
 
 
-def test_number_of_neighbors_is_cut_down_to_a_quarter_of_the_samples():
-    for n, asked, taken in ((40, 50, 10), (40, 10, 10), (3, 50, 1)):
-        assert nearest_neighbors(points(n), asked).shape == (n, taken)
+@pytest.mark.parametrize("n, asked, taken", [(40, 50, 10), (40, 10, 10), (3, 50, 1)])
+def test_number_of_neighbors_is_cut_down_to_a_quarter_of_the_samples(n, asked, taken):
+    assert nearest_neighbors(points(n), asked).shape == (n, taken)
 
 
 def test_a_sample_is_not_its_own_neighbor_even_among_copies():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers import as_set
 from systems import easy_views, quick
 
 from dmac.compute.layers import dense_layer, store_by_columns
@@ -87,10 +88,5 @@ def test_dropout_keeps_the_mean_and_needs_a_generator():
 def test_a_seed_holds_whatever_pytorch_is_set_to():
     (views, _), model = easy_views(), quick("SURER")
     expected = model.fit(views).embedding_
-    before = torch.get_default_dtype()
-    try:
-        torch.set_default_dtype(torch.float64)
-        with torch.inference_mode():
-            np.testing.assert_array_equal(model.fit(views).embedding_, expected)
-    finally:
-        torch.set_default_dtype(before)
+    with as_set("default_dtype", torch.float64), torch.inference_mode():
+        np.testing.assert_array_equal(model.fit(views).embedding_, expected)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from dmac._parameters import NON_NEGATIVE, TEXT, choice
-from dmac.peers.base import Outcome, Peer, dense, parameters
+from dmac.peers.base import Outcome, Peer, dense, parameters, unit_range
 
 VIEWS = [np.arange(12.0)[:, None] * [1, 10], np.arange(12.0)[:, None] ** 2 + np.zeros((1, 3))]
 
@@ -102,10 +102,10 @@ def test_a_wrong_number_of_clusters_is_refused(bad):
         Echo(bad).fit(VIEWS)
 
 
-def test_a_view_in_the_place_of_labels_is_refused():
-    for call in (Echo(2).fit, Echo(2).fit_predict):
-        with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
-            call(*VIEWS)
+@pytest.mark.parametrize("call", [Echo(2).fit, Echo(2).fit_predict])
+def test_a_view_in_the_place_of_labels_is_refused(call):
+    with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
+        call(*VIEWS)
 
 
 def test_a_parameter_is_declared_once():
@@ -116,3 +116,9 @@ def test_a_parameter_is_declared_once():
     assert [p.name for p in signature if p.kind is not p.KEYWORD_ONLY] == ["n_clusters"]
     assert "kind : a string\n    Of its graph." in Echo.__doc__
     assert re.findall(r"^(\w+) : ", Echo.__doc__.partition("Parameters")[2], re.MULTILINE) == names
+
+
+def test_features_are_scaled_to_their_range():
+    x = np.array([[1.0, 5, -1e308], [3, 5, 1e308], [2, 5, 0]])
+    np.testing.assert_allclose(unit_range(x, 1.0), [[0, 1, 0], [1, 1, 1], [0.5, 1, 0.5]])
+    np.testing.assert_array_equal(unit_range(x)[:, 1], 0)

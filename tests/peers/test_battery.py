@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from helpers import as_set
 from systems import (
     BAD,
     DRAWS_NOTHING,
@@ -99,7 +100,7 @@ def test_memory_grows_as_it_is_said_to(name):
 
 @pytest.mark.parametrize("deep", STAGES)
 def test_a_small_fit_takes_one_thread_and_a_large_one_all(deep, monkeypatch):
-    seen, solve, before = [], ALL[deep]._solve, torch.get_num_threads()
+    seen, solve = [], ALL[deep]._solve
 
     def count(*args):
         seen.append(torch.get_num_threads())
@@ -107,12 +108,9 @@ def test_a_small_fit_takes_one_thread_and_a_large_one_all(deep, monkeypatch):
 
     monkeypatch.setattr(ALL[deep], "_solve", count)
     monkeypatch.delenv(VARIABLE, raising=False)
-    torch.set_num_threads(2)
-    try:
+    with as_set("num_threads", 2):
         quick(deep).fit(easy_views()[0])
-        assert seen == [1] and torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+    assert seen == [1]
     assert ALL[deep](3)._work(20_000, (1000, 1000)) > LARGE
 
 

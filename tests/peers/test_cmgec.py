@@ -84,9 +84,9 @@ def test_every_part_gets_a_gradient():
     views, _ = easy_views()
     near = [nearest_neighbors(x, 7) for x in views]
     graphs, draws = [union_graph(part) for part in near], torch.Generator().manual_seed(0)
-    fusion = GraphFusion(graphs, 3, draws, "cpu")
+    fusion = GraphFusion(CMGEC(3), graphs, draws, "cpu")
     embedding = ConsensusEmbedding(CMGEC(3), views, graphs, np.hstack(near), draws, "cpu")
-    fusion.loss(fusion(), True, 1e-3).backward()
+    fusion.loss(fusion(), 0).backward()
     assert all(p.grad.abs().sum() > 0 for p in fusion.parameters())
     fusion.zero_grad()
     with torch.no_grad():  # an output with edges

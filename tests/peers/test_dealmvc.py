@@ -83,7 +83,9 @@ def test_every_weight_gets_a_gradient_and_those_of_the_views_move():
     model = enough("DealMVC", threshold=0.1)  # so that labels are certain enough
     network = _Network((7, 5, 9), model, torch.Generator().manual_seed(0))
     batch = [torch.as_tensor(x[:40], dtype=torch.float32) for x in views]
-    model._loss(network, batch, None).backward()
+    codes, images = zip(*(net(x) for net, x in zip(network.autoencoders, batch)))
+    error = sum(F.mse_loss(image, x) for image, x in zip(images, batch))
+    model._loss(network, codes, error, None).backward()
     for name, parameter in network.named_parameters():
         assert parameter.grad.abs().max() > 0, name
     untrained, trained = (

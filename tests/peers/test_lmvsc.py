@@ -2,6 +2,7 @@
 the whole on easy and on degenerate views."""
 
 import numpy as np
+import pytest
 from systems import close_views, minimum_on_simplex
 
 from dmac.compute.kmeans import kmeans
@@ -51,7 +52,7 @@ def test_unit_rows_make_the_scale_of_a_view_irrelevant():
     assert np.abs(fresh.set_params(normalize=False).fit(large).graph_ - other).max() > 0.1
 
 
-def test_default_anchors():
-    (x, *_), _ = close_views(n=130, c=3)
-    for n, c, m in ((130, 3, 100), (130, 110, 110), (50, 3, 50)):
-        assert LMVSC(c, random_state=0).fit([x[:n]]).graph_.shape == (n, m)
+@pytest.mark.parametrize("n, c, m", [(130, 3, 100), (130, 110, 110), (50, 3, 50)])
+def test_default_anchors(n, c, m):
+    views, _ = close_views(n=n, c=3)
+    assert LMVSC(c, random_state=0).fit(views[:1]).graph_.shape == (n, m)

@@ -9,7 +9,6 @@ from dmac.peers.udbgl import (
     UDBGL,
     _fused,
     _nearest_anchors,
-    _unit_range,
     _view_weights,
     bipartite_components,
     cocluster,
@@ -97,11 +96,6 @@ def test_coclustering_cannot_join_components_and_ends():
     graph = np.hstack([planted_bipartite(3, noise=0.1)[0], np.zeros((60, 2))])
     p, _ = cocluster(graph, 3)  # columns without links stay so
     assert np.isfinite(p).all() and (p[:, -2:] == 0).all()
-
-
-def test_features_are_scaled_to_their_range():
-    x = np.array([[1.0, 5, -1e308], [3, 5, 1e308], [2, 5, 0]])
-    np.testing.assert_allclose(_unit_range(x), [[0, 1, 0], [1, 1, 1], [0.5, 1, 0.5]])
 
 
 def test_graphs_start_at_the_nearest_anchors():

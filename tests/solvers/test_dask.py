@@ -1,6 +1,5 @@
 """Dask arrays as views: what NumPy arrays give, from tasks that hold a model and a block."""
 
-import dataclasses
 import os
 from pathlib import Path
 
@@ -9,16 +8,16 @@ import dask
 import dask.array
 import numpy as np
 import pytest
-from helpers import planted, python
+from helpers import python
+from test_placing import PART, fit, planted
 
 import dmac
 from dmac import estimators
-from dmac.data import source
+from dmac.data import checks
 from dmac.data.checks import as_views
 from dmac.recipes import CLOSED_FORM
 
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
-N, DIMS = 1200, (8, 12, 3)
+N = 1200
 # Dask keeps threads and sockets of its own, and closes some of them late.
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{name}")
@@ -30,59 +29,16 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    """Two workers, each a process with one thread."""
-    from distributed import Client, LocalCluster
-
-    workers = LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=":0")
-    with workers as cluster, Client(cluster) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def views():
     """Three views of three groups, one of them narrow; some samples lack the second."""
-    views = [x.astype(np.float32) for x in planted(N, 3, DIMS, 3, 1)[0]]
+    views, _ = planted(N)
     views[1][[3, 500, 1100]] = np.nan
     return views
-
-
-@pytest.fixture(scope="module")
-def expected(views):
-    """What the arrays give."""
-    return fit(views)
-
-
-def fit(views, **options):
-    return dmac.AnchorGraphClustering(3, PART, random_state=0, device="cpu").fit(views, **options)
 
 
 def lazy(views, chunks=((100, 8), (350, 5), (1200, 3))):
     """The arrays in chunks that are not alike."""
     return [dask.array.from_array(x, chunks=of_view) for x, of_view in zip(views, chunks)]
-
-
-def agreement(one, other):
-    return np.mean(np.asarray(one) == np.asarray(other))
-
-
-def test_a_cluster_gives_what_arrays_give(cluster, views, expected):
-    given = lazy(views)
-    model = fit(given)
-    assert type(model.labels_) is np.ndarray and model.labels_.dtype == np.int64
-    assert agreement(model.labels_, expected.labels_) >= 0.9999
-    np.testing.assert_array_equal(model.n_missing_, expected.n_missing_)
-    labels, z, shares = model.predict(given), model.transform(given), model.predict_proba(given)
-    for made, of_arrays in (
-        (labels, expected.predict),
-        (z, expected.transform),
-        (shares, expected.predict_proba),
-    ):
-        plain = of_arrays(views)
-        assert isinstance(made, dask.array.Array) and made.shape == plain.shape
-        assert made.dtype == plain.dtype and made.chunks[0] == (100,) * 12
-        np.testing.assert_allclose(made.compute(), plain, atol=1e-5)
-    np.testing.assert_array_equal(labels, model.labels_)
 
 
 def test_samples_that_are_zero_are_counted(views):
@@ -126,19 +82,6 @@ def generated(n_blocks, **options):
     ]
 
 
-def test_a_worker_that_dies_while_samples_are_placed_changes_nothing(cluster, tmp_path):
-    given = generated(12)
-    model = fit(given)
-    before = cluster.scheduler_info(n_workers=-1)["workers"]
-    # A block is made for the part, for the moments and to be placed.
-    again = fit([generated(12, folder=str(tmp_path))[0], given[1]])
-    assert len(list(tmp_path.iterdir())) > 3
-    cluster.wait_for_workers(2)
-    assert cluster.scheduler_info(n_workers=-1)["workers"].keys() != before.keys()
-    np.testing.assert_array_equal(again.labels_, model.labels_)
-    np.testing.assert_array_equal(again.embedding_, model.embedding_)
-
-
 def test_a_task_holds_the_model_and_its_block_and_no_more(views):
     model = fit(generated(12))
     sizes, of_model = {}, len(cloudpickle.dumps((model.model_, model.pipelines_)))
@@ -153,7 +96,7 @@ def test_a_task_holds_the_model_and_its_block_and_no_more(views):
 
 
 def test_large_chunks_are_cut_and_alike_ones_stay(monkeypatch, views):
-    monkeypatch.setattr(source, "_NUMBERS", 23 * 100)
+    monkeypatch.setattr(checks, "_NUMBERS", 23 * 100)
     model = fit(views[:2])
     chunks = model.predict(lazy(views[:2], ((350, 8), (1200, 5)))).chunks
     assert chunks == ((88, 88, 87, 87) * 3 + (75, 75),)
@@ -200,3 +143,46 @@ def test_without_dask_arrays_dask_is_not_imported():
         "assert not {'dask', 'distributed'} & {name.split('.')[0] for name in sys.modules}"
     )
     python("-c", code)
+
+
+# --- on a cluster, which later tests of this file would use, too
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers, each a process with one thread."""
+    from distributed import Client, LocalCluster
+
+    workers = LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with workers as cluster, Client(cluster) as client:
+        yield client
+
+
+def test_a_cluster_gives_what_arrays_give(cluster, views):
+    given = lazy(views)
+    model, expected = fit(given), fit(views)
+    assert type(model.labels_) is np.ndarray and model.labels_.dtype == np.int64
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.n_missing_, expected.n_missing_)
+    ways = ("predict", "transform", "predict_proba")
+    made = [getattr(model, way)(given) for way in ways]
+    computed = dask.compute(*made)
+    for way, lazily, found in zip(ways, made, computed):
+        plain = getattr(expected, way)(views)
+        assert isinstance(lazily, dask.array.Array) and lazily.shape == plain.shape
+        assert lazily.dtype == plain.dtype and lazily.chunks[0] == (100,) * 12
+        np.testing.assert_allclose(found, plain, atol=1e-5)
+    np.testing.assert_array_equal(computed[0], model.labels_)
+
+
+def test_a_worker_that_dies_while_samples_are_placed_changes_nothing(cluster, tmp_path):
+    given = generated(12)
+    model = fit(given)
+    before = cluster.scheduler_info(n_workers=-1)["workers"]
+    # A block is made for the part, for the moments and to be placed.
+    again = fit([generated(12, folder=str(tmp_path))[0], given[1]])
+    assert len(list(tmp_path.iterdir())) > 3
+    cluster.wait_for_workers(2)
+    assert cluster.scheduler_info(n_workers=-1)["workers"].keys() != before.keys()
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.embedding_, model.embedding_)

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 import dmac
 from dmac.recipes import CLOSED_FORM_0_2
 from experiments import field, libraries, provenance
-from experiments.bench.measuring import Job, alone, timed
+from experiments.bench.measuring import Job, alone, stopped_after, timed
 from experiments.bench.shapes import CLUSTERS, DIMS, synthetic_views
 
 #: Samples of each fit.
@@ -26,24 +26,21 @@ def agc(recipe, views):
 
 def labels_of_concatenated(estimator, views):
     """An estimator of scikit-learn on the views side by side."""
-    return estimator(CLUSTERS, random_state=0).fit_predict(np.hstack(views))
-
-
-def of_field(views):
-    """A fit by `TOOL`."""
-    return field.EVERY[TOOL].fit(views, CLUSTERS, 0)
+    return estimator.fit_predict(np.hstack(views))
 
 
 SYSTEMS = {
     "CLOSED_FORM": functools.partial(agc, CLOSED_FORM_0_2),
     "k-means, one start": functools.partial(
-        labels_of_concatenated, functools.partial(KMeans, n_init=1)
+        labels_of_concatenated, KMeans(CLUSTERS, n_init=1, random_state=0)
     ),
     "k-means, ten starts": functools.partial(
-        labels_of_concatenated, functools.partial(KMeans, n_init=10)
+        labels_of_concatenated, KMeans(CLUSTERS, n_init=10, random_state=0)
     ),
-    "MiniBatchKMeans": functools.partial(labels_of_concatenated, MiniBatchKMeans),
-    TOOL: of_field,
+    "MiniBatchKMeans": functools.partial(
+        labels_of_concatenated, MiniBatchKMeans(CLUSTERS, random_state=0)
+    ),
+    TOOL: functools.partial(field.EVERY[TOOL].fit, n_clusters=CLUSTERS, seed=0),
 }
 
 
@@ -61,21 +58,11 @@ def fit_generated(fit, n_samples):
     }
 
 
-def within_limit(system, n_samples, limit=None):
-    """`fit_generated` in a process of its own, which is ended after `LIMIT` seconds."""
-    seconds = LIMIT if limit is None else min(limit, LIMIT)
-    try:
-        return alone(fit_generated, SYSTEMS[system], n_samples, limit=seconds)
-    except TimeoutError:
-        if seconds < LIMIT:
-            raise
-        return {"error": f"stopped after {LIMIT} seconds"}
-
-
 def jobs(*_, sizes=SIZES):
     for system in SYSTEMS:
         if system == TOOL and not libraries.is_runnable(TOOL, field.field_settings(TOOL)):
             print(f"{TOOL} is not measured: it needs the extra field", flush=True)
             continue
         for n in sizes:
-            yield Job("fits", {"system": system, "n": n}, within_limit, system, n)
+            fit = functools.partial(alone, fit_generated, SYSTEMS[system], n)
+            yield Job("fits", {"system": system, "n": n}, stopped_after, LIMIT, fit)

@@ -9,7 +9,7 @@ import numpy as np
 import dmac
 from dmac.data.datasets import DATASETS
 from experiments import libraries, studies
-from experiments.bench.measuring import OURS, Job, measured
+from experiments.bench.measuring import OURS, Job, measured, stopped_after
 from experiments.bench.shapes import synthetic_views
 from experiments.run import BASELINES, Spec, make_run, settings_of
 
@@ -25,7 +25,7 @@ def fitted_systems():
     schedules a fit takes minutes to hours.
     """
     return {
-        **{name: studies.COMPARISON[name] for name in BASELINES},
+        **{method: (method, settings) for method, settings in BASELINES.values()},
         **{x: ("DMAC", settings_of(OURS[x])) for x in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
         **studies.SHALLOW_PEERS,
         # Its default when fits were timed.
@@ -79,20 +79,15 @@ def stopped_on(system, dataset, fits):
 
 
 def measure_fit(child, system, dataset, threads, fits=(), most=LIMIT, limit=None):
-    """`fit_seconds` in a process that others share; an ``error`` if it was stopped or not begun.
-
-    A ``limit`` below that of a fit stops it too, and is no result: a ``TimeoutError``.
-    """
+    """`fit_seconds` in a process that others share; an ``error`` if it was stopped or not begun."""
     if other := stopped_on(system, dataset, fits):
         return {"error": f"more than {LIMIT:g} s on {other}, not begun here"}
-    seconds = most if limit is None else min(most, limit)
-    try:
-        child.call(warm_up, system, threads, limit=seconds)
-        return child.call(fit_seconds, system, dataset, threads, limit=seconds)
-    except TimeoutError as error:
-        if seconds < most:
-            raise
-        return {"error": str(error)}
+
+    def warm_fit(limit):
+        child.call(warm_up, system, threads, limit=limit)
+        return child.call(fit_seconds, system, dataset, threads, limit=limit)
+
+    return stopped_after(most, warm_fit, limit)
 
 
 def jobs(child, folder, device, datasets=studies.SIXTEEN, systems=None):

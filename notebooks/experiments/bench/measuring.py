@@ -119,6 +119,20 @@ def alone(function, *arguments, limit=None, threads=2, memory_gb=None, environme
         return child.call(function, *arguments, limit=limit, **options)
 
 
+def stopped_after(most, call, limit=None):
+    """What ``call(limit=seconds)`` returns, or an ``error`` where ``most`` seconds did not suffice.
+
+    A ``limit`` below these stops it, too, and is no result: a ``TimeoutError``.
+    """
+    seconds = most if limit is None else min(most, limit)
+    try:
+        return call(limit=seconds)
+    except TimeoutError as error:
+        if seconds < most:
+            raise
+        return {"error": str(error)}
+
+
 def timed(function):
     """What a function returns, with ``seconds`` on the clock and ``processor_seconds``."""
     wall, processor = time.perf_counter(), time.process_time()

@@ -1,1 +1,0 @@
-"""What was tried and gained nothing, runnable: subclasses of recipes and solvers."""
