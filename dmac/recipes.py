@@ -481,7 +481,7 @@ REVISED = NetworkRecipe(
 REVISED_2026_11 = replace(REVISED, name="revised_2026_11")
 
 #: Clustering without a network (:mod:`dmac.agc.solver`), one setting for all data;
-#: chapter 12 derives it, chapter 13 measures it. It averages graphs of three levels of features, of
+#: chapter 12 derives it. It averages graphs of three levels of features, of
 #: all views and of each. Levels count as far as halves of a view's columns tell each other
 #: (:mod:`dmac.data.levels`), and three views or more as far as they support each other
 #: (:func:`dmac.agc.support.view_weights`). A filter takes the place of the cut at c

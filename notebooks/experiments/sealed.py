@@ -571,7 +571,7 @@ def whole_scores(runs):
 
 
 def score_tables(runs, sets=SETS):
-    """The mean of each method on each set in %, by score and study: titles to text, as `tables`."""
+    """The mean of each method on each set, then over them, in %: titles to text, as `tables`."""
     scores, out = whole_scores(runs), {}
     if scores is None:
         return out
@@ -580,6 +580,7 @@ def score_tables(runs, sets=SETS):
         if methods := [method for method in methods if method in scores]:
             some = scores.xs(metric, axis=1, level=1)[methods].dropna(how="all")
             some = some.rename(titles(sets))
+            some.loc["mean"] = some.mean()
             out[f"{name}, {study}"] = some.map(
                 lambda x: compare.NOTHING if np.isnan(x) else f"{x:.1f}"
             )

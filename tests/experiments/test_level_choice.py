@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import ROOT
 
 import dmac
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_0_2
-from experiments import level_choice, records
+from experiments import evidence, level_choice, records, sealed, studies
 from experiments.row_lengths import BY_LENGTH
 from experiments.run import is_retired, recipe_of, run_name
 
@@ -86,3 +87,30 @@ def test_groups_that_differ_by_level_come_out_by_halves_without_the_guard(kind, 
         for r in (recipe_of(halves), CLOSED_FORM_0_2)
     ]
     assert accuracy[0] > 0.95 and accuracy[1] < 0.6, accuracy
+
+
+def test_numbers_in_texts_without_glue_are_those_of_the_store():
+    """README.md and CHANGELOG.md are not built, so nothing else holds what they say."""
+    store = records.open_store().refresh()
+    three = level_choice.beside_pipelines(store)
+    said = {
+        (group, metric): level_choice.gain(
+            three.loc[sets].xs(metric, axis=1, level=1), level_choice.AFTER, level_choice.BEFORE
+        )
+        for group, sets in level_choice.GROUPS.items()
+        for metric in ("acc", "nmi")
+    }
+    of_test, of_nmi, older, older_nmi = (f"{abs(x):.1f} +- {half:.1f}" for x, half in said.values())
+    scores = evidence.scores_of(evidence.read_runs(), (evidence.CLOSED,), ["PIE"])
+    pie = evidence.with_study(scores, studies.DEFAULT).xs("acc", axis=1, level=1).loc["PIE"]
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    assert f"gains {of_test} points of accuracy and {of_nmi} of NMI on the 34 sets" in changes
+    assert f"{older} and {older_nmi} on the 66 of the book" in changes
+    before, after = pie[evidence.CLOSED], pie[studies.DEFAULT]
+    assert f"PIE falls from {before:.1f} % to {after:.1f} %" in changes
+
+    opened = sealed.whole_scores(sealed.asked(store))
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for other in ("PCA + Leiden", evidence.BEST_SINGLE):
+        text = sealed.lead(opened, other, "acc").replace("±", "+-").replace("−", "-")
+        assert f"({text}" in readme
