@@ -580,7 +580,7 @@ def score_tables(runs, sets=SETS):
         if methods := [method for method in methods if method in scores]:
             some = scores.xs(metric, axis=1, level=1)[methods].dropna(how="all")
             some = some.rename(titles(sets))
-            some.loc["mean"] = some.mean()
+            some.loc["mean"] = some.mean(skipna=False)
             out[f"{name}, {study}"] = some.map(
                 lambda x: compare.NOTHING if np.isnan(x) else f"{x:.1f}"
             )
